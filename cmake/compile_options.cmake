@@ -1,0 +1,23 @@
+# danaus_options: what every target of ours is compiled with. Warnings are errors.
+add_library(danaus_options INTERFACE)
+target_compile_options(danaus_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wnull-dereference -Wimplicit-fallthrough -Werror)
+
+if(DANAUS_SANITIZE)
+  # Global, so that Asio's unit and the tests carry the same instrumentation.
+  # -Wno-error=...: GCC 12 reports false positives of these in instrumented code.
+  add_compile_options(-fsanitize=${DANAUS_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -Wno-maybe-uninitialized -Wno-null-dereference)
+  add_link_options(-fsanitize=${DANAUS_SANITIZE})
+endif()
+
+# danaus_library(NAME SOURCES... DEPENDS targets...): a static library of one floor of the house.
+function(danaus_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include
+                                            ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${arg_DEPENDS} PRIVATE danaus_options)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()

@@ -1,0 +1,65 @@
+// Worker: a manager, its devices and its supervision in this process.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "danaus/buffer.hpp"
+#include "danaus/config.hpp"
+#include "danaus/queue_pair.hpp"
+#include "messages/actor_ref.hpp"
+#include "messages/message.hpp"
+#include "messages/values.hpp"
+
+namespace danaus {
+
+/// Any thread, several at once. Destroying it drains for at most 2 s, closes its sockets and releases
+/// everything; Buffers and QueuePairs must be gone before.
+class Worker {
+ public:
+  /// Starts serving. Throws Error: InvalidArgument, PermissionDenied (a reachable bind without
+  /// `insecure`), IoFailed (address in use), UnknownDevice, DeviceUnusable.
+  explicit Worker(WorkerConfig config);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  /// Who this worker is and where it is dialled.
+  [[nodiscard]] const messages::ActorRef& ref() const noexcept;
+  [[nodiscard]] const messages::Incarnation& incarnation() const noexcept;
+  [[nodiscard]] std::vector<messages::DeviceInfo> devices() const;
+
+  /// Registers memory of the caller's. With a name, others find it by LookupBuffer. Throws Error:
+  /// InvalidArgument, RegistrationFailed.
+  [[nodiscard]] Buffer register_buffer(std::span<std::byte> memory, std::string name = {});
+  /// The same with memory of its own, zeroed, mapped lazily.
+  [[nodiscard]] Buffer allocate_buffer(std::uint64_t size, std::string name = {});
+
+  /// The connected queue pair for operations on `remote`, made if need be. Throws Error: StalePeer
+  /// (its owner has restarted since), TransportMismatch, Unreachable, PeerLost, Timeout.
+  [[nodiscard]] QueuePair queue_pair(const RemoteBuffer& remote, std::chrono::milliseconds timeout);
+  /// The same by devices; "" leaves the choice to the device's owner.
+  [[nodiscard]] QueuePair queue_pair(const messages::ActorRef& other, std::string self_device,
+                                     std::string other_device, std::chrono::milliseconds timeout);
+
+  /// One put or get, connecting first where there is no connection: see QueuePair.
+  void put(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
+  void get(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
+
+  /// Sends `message` to any manager, this one included, and waits for its reply; see Client.
+  [[nodiscard]] messages::ReplyBody request(const messages::ActorRef& to,
+                                            const messages::Message& message,
+                                            std::chrono::milliseconds timeout);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace danaus
