@@ -70,7 +70,9 @@ static_assert(listed_in_declaration_order(), "every code has its name, at its ow
 
 }  // namespace
 
-std::span<const ErrorCode> all_error_codes() noexcept { return codes; }
+std::span<const ErrorCode> all_error_codes() noexcept {
+  return codes;
+}
 
 std::string_view to_string(ErrorCode code) noexcept {
   return names[static_cast<std::size_t>(code)].second;

@@ -16,6 +16,8 @@ namespace danaus::messages {
 
 /// Any encoded value as JSON, without knowing its type. Errors: Malformed.
 [[nodiscard]] std::expected<nlohmann::json, Error> to_json(std::span<const std::byte> encoded);
+/// The same; `Bytes` would otherwise be a span and a reply alike.
+[[nodiscard]] std::expected<nlohmann::json, Error> to_json(const Bytes& encoded);
 
 /// A message from its name and its fields. Errors: UnknownMessage (lists the names), InvalidArgument
 /// for a field that is missing, unknown or of the wrong type (lists the fields).

@@ -1,0 +1,29 @@
+#include "messages/detail/text.hpp"
+
+#include <cstddef>
+
+namespace danaus::messages::detail {
+namespace {
+
+constexpr std::size_t max_quoted_length = 64;
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char character : text.substr(0, max_quoted_length)) {
+    const auto code = static_cast<unsigned char>(character);
+    if (code >= 0x20U && code < 0x7FU) {
+      result += character;
+    } else {
+      result += "\\x";
+      result += hex_digits[code >> 4U];
+      result += hex_digits[code & 0xFU];
+    }
+  }
+  result += text.size() > max_quoted_length ? "…'" : "'";
+  return result;
+}
+
+}  // namespace danaus::messages::detail
