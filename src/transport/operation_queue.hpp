@@ -1,6 +1,6 @@
-// OperationQueue: puts and gets of any length over one queue pair of any transport. Splits them into
-// work requests, keeps within the send queue, matches completions, holds deadlines.
-// Any thread, several at once: one waiter polls, the others sleep until their operation is done.
+// OperationQueue: puts and gets of any length over one queue pair of any transport. Splits them
+// into work requests, keeps within the send queue, matches completions, holds deadlines. Any
+// thread, several at once: one waiter polls, the others sleep until their operation is done.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "messages/error.hpp"
 #include "transport/transport.hpp"
@@ -67,8 +68,8 @@ class OperationQueue {
   /// Waits for one submitted operation; as `run` from there on.
   std::expected<void, Error> wait(OperationId id, Clock::time_point deadline);
 
-  /// Readable when armed and `poll` or `try_take` may have something to do; arm, look once more, then
-  /// sleep on it.
+  /// Readable when armed and `poll` or `try_take` may have something to do; arm, look once more,
+  /// then sleep on it.
   [[nodiscard]] int fd() const noexcept;
   void arm();
 
