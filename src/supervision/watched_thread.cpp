@@ -1,0 +1,118 @@
+#include "supervision/watched_thread.hpp"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include <asio/post.hpp>
+
+#include "messages/error.hpp"
+#include "supervision/signal_mask.hpp"
+
+namespace danaus::supervision {
+
+namespace {
+
+std::shared_ptr<ThreadVitals> make_vitals(std::string name, Watch watch) {
+  auto vitals = std::make_shared<ThreadVitals>();
+  vitals->name = std::move(name);
+  vitals->watch = watch;
+  return vitals;
+}
+
+}  // namespace
+
+WatchedThread::WatchedThread(std::string name, asio::io_context& context, Watch watch,
+                             std::chrono::steady_clock::duration beat_interval,
+                             FailureSink& failures)
+    : vitals_{make_vitals(std::move(name), watch)},
+      context_{context},
+      beat_interval_{beat_interval},
+      failures_{failures},
+      work_{context.get_executor()},
+      timer_{context} {
+  const BlockedSignals blocked;
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (const std::system_error& error) {
+    throw Error{
+        ErrorCode::resource_exhausted,
+        fmt::format("cannot start the thread {}: {}; raise the limit on processes (ulimit -u)",
+                    vitals_->name, error.what())};
+  }
+  if (watch == Watch::stall) {
+    asio::post(context_, [this] { beat(); });
+  }
+}
+
+WatchedThread::~WatchedThread() {
+  join(std::chrono::steady_clock::duration::zero());
+}
+
+void WatchedThread::run() {
+  pthread_setname_np(pthread_self(), vitals_->name.c_str());
+  vitals_->thread_id = gettid();
+  try {
+    context_.run();
+    if (!vitals_->ending) {
+      failures_.fail({vitals_->name, "its loop ended although nobody stopped it"});
+    }
+  } catch (const abi::__forced_unwind&) {
+    // pthread_exit(3) or pthread_cancel(3): the unwinding must go on.
+    failures_.fail({vitals_->name, "the thread was cancelled"});
+    leave();
+    throw;
+  } catch (const std::exception& error) {
+    failures_.fail({vitals_->name, error.what()});
+  } catch (...) {
+    failures_.fail({vitals_->name, "an exception of unknown type escaped"});
+  }
+  leave();
+}
+
+void WatchedThread::leave() {
+  const std::lock_guard lock{mutex_};
+  vitals_->ended = true;
+  has_ended_.notify_all();
+}
+
+void WatchedThread::beat() {
+  vitals_->beats.fetch_add(1, std::memory_order_relaxed);
+  if (vitals_->ending) {
+    return;
+  }
+  timer_.expires_after(beat_interval_);
+  timer_.async_wait([this](const std::error_code& error) {
+    if (!error) {
+      beat();
+    }
+  });
+}
+
+void WatchedThread::ask_to_end() {
+  if (!vitals_->ending.exchange(true)) {
+    asio::post(context_, [this] { timer_.cancel(); });
+    work_.reset();
+  }
+}
+
+void WatchedThread::join(std::chrono::steady_clock::duration patience) {
+  if (!thread_.joinable()) {
+    return;
+  }
+  ask_to_end();
+  {
+    std::unique_lock lock{mutex_};
+    if (!has_ended_.wait_for(lock, patience, [this] { return vitals_->ended.load(); })) {
+      context_.stop();
+    }
+  }
+  thread_.join();
+}
+
+}  // namespace danaus::supervision
