@@ -1,0 +1,108 @@
+// SIGTERM: the worker ends with exit code 0 and leaves nothing behind, whatever is going on.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <future>
+
+#include "tests/integration/harness/calls.hpp"
+#include "tests/integration/harness/temporary_directory.hpp"
+
+namespace danaus::integration {
+namespace {
+
+constexpr ExitStatus clean{.code = 0, .signal = {}};
+
+TEST(Termination, OfAnIdleWorkerIsClean) {
+  WorkerProcess worker{{.buffers = {"data=1MiB"}}};
+  EXPECT_EQ(worker.terminate(), clean) << worker.process().standard_error();
+}
+
+TEST(Termination, ByInterruptIsCleanToo) {
+  WorkerProcess worker{{}};
+  worker.process().signal(SIGINT);
+  EXPECT_EQ(worker.process().wait_for_exit(), clean) << worker.process().standard_error();
+}
+
+TEST(Termination, RemovesTheSocketFile) {
+  const TemporaryDirectory directory;
+  const auto socket = directory.path() / "socket";
+  Client client;
+  WorkerProcess worker{{.bind = "ipc://" + socket.string()}};
+  EXPECT_TRUE(worker.answers(client));
+  EXPECT_TRUE(std::filesystem::exists(socket));
+  EXPECT_EQ(worker.terminate(), clean) << worker.process().standard_error();
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+TEST(Termination, FreesItsPortsWhileClientsAreConnected) {
+  Client client;
+  WorkerOptions options{.identity = "first", .buffers = {"data=4096"}};
+  std::optional<WorkerProcess> worker{std::in_place, options};
+  const WorkerProcess peer{{.identity = "peer", .buffers = {"data=4096"}}};
+  ASSERT_THAT(
+      ask(client, worker->ref(), transfer("put", {"data"}, peer.lookup(client, "data"), 0, 4096)),
+      Succeeds());
+  ASSERT_THAT(
+      ask(client, peer.ref(), transfer("put", {"data"}, worker->lookup(client, "data"), 0, 4096)),
+      Succeeds());
+  std::string data_port;
+  for (const messages::DeviceInfo& device :
+       client.call(worker->ref(), messages::ListDevices{}, patience)) {
+    const std::string& address = device.attributes.at("data_address");
+    data_port = address.substr(address.rfind(':') + 1);
+  }
+  EXPECT_EQ(worker->terminate(), clean) << worker->process().standard_error();
+
+  options.bind = worker->ref().at;
+  options.arguments = {"--data-port", data_port};
+  worker.emplace(options);
+  EXPECT_THAT(
+      ask(client, peer.ref(), transfer("put", {"data"}, worker->lookup(client, "data"), 0, 4096)),
+      Succeeds());
+}
+
+class TerminationInMidTransfer : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TerminationInMidTransfer, IsCleanAndEndsTheTransferWithAnError) {
+  Client client;
+  WorkerProcess active{{.identity = "active", .buffers = {"data=2GiB"}}};
+  WorkerProcess peer{{.identity = "peer", .buffers = {"data=2GiB"}}};
+  const messages::RdmaBuffer local = active.lookup(client, "data");
+  const messages::RdmaBuffer remote = peer.lookup(client, "data");
+  const auto mark = pattern(64, 51);
+  write_memory(active.pid(), local.addr, mark);
+  auto outcome = std::async(std::launch::async, [&] {
+    return ask(client, active.ref(),
+               transfer("put", {"data"}, remote, 0, std::uint64_t{2} << 30U, 10min));
+  });
+  EXPECT_TRUE(eventually([&] { return read_memory(peer.pid(), remote.addr, 64) == mark; }));
+  WorkerProcess& ended = GetParam() == "Active" ? active : peer;
+  WorkerProcess& survivor = GetParam() == "Active" ? peer : active;
+  EXPECT_EQ(ended.terminate(), clean) << ended.process().standard_error();
+  ASSERT_EQ(outcome.wait_for(patience), std::future_status::ready);
+  EXPECT_FALSE(outcome.get().has_value());
+  EXPECT_TRUE(survivor.answers(client));
+  EXPECT_EQ(survivor.terminate(), clean) << survivor.process().standard_error();
+}
+
+INSTANTIATE_TEST_SUITE_P(OfThe, TerminationInMidTransfer, ::testing::Values("Active", "Peer"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Termination, WhileAPeerIsStoppedDoesNotWaitForIt) {
+  Client client;
+  WorkerProcess worker{{.identity = "worker"}};
+  WorkerProcess stopped{{.identity = "stopped"}};
+  stopped.process().signal(SIGSTOP);
+  auto waiting = std::async(std::launch::async, [&] {
+    return ask(client, worker.ref(),
+               messages::RequestQueuePair{
+                   .other = stopped.ref(), .self_device = "soft0", .other_device = "soft0"});
+  });
+  EXPECT_TRUE(eventually([&] { return !worker.stats(client).queue_pairs.empty(); }));
+  EXPECT_EQ(worker.terminate(), clean) << worker.process().standard_error();
+  EXPECT_FALSE(waiting.get().has_value());
+}
+
+}  // namespace
+}  // namespace danaus::integration
