@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <condition_variable>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 #include "transport/async_wakeup.hpp"
 #include "transport/completion_waiter.hpp"
 #include "transport/operation_errors.hpp"
-#include "transport/operation_table.hpp"
+#include "transport/operation_ledger.hpp"
 
 namespace danaus::transport {
 namespace {
@@ -45,7 +45,9 @@ class PollingScope {
 class OperationQueue::Impl {
  public:
   Impl(std::unique_ptr<QueuePair> queue_pair, std::string peer)
-      : queue_pair_{std::move(queue_pair)}, peer_{std::move(peer)}, wakeup_{queue_pair_->fd()} {}
+      : queue_pair_{std::move(queue_pair)},
+        wakeup_{queue_pair_->fd()},
+        ledger_{*queue_pair_, std::move(peer)} {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -60,18 +62,14 @@ class OperationQueue::Impl {
 
   [[nodiscard]] QueuePair& queue_pair() noexcept { return *queue_pair_; }
   [[nodiscard]] int fd() const noexcept { return wakeup_.fd(); }
-  [[nodiscard]] std::uint64_t completed_operations() const noexcept { return operations_.load(); }
-  [[nodiscard]] std::uint64_t completed_bytes() const noexcept { return bytes_.load(); }
+  [[nodiscard]] std::uint64_t completed_operations() const noexcept {
+    return ledger_.completed_operations();
+  }
+  [[nodiscard]] std::uint64_t completed_bytes() const noexcept { return ledger_.completed_bytes(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  // -- starting --------------------------------------------------------------------------------
-  std::expected<PendingOperation*, Error> start(const Operation& operation);
-  bool post_chunks(PendingOperation& pending);
-  void post_waiting();
-
-  // -- waiting ---------------------------------------------------------------------------------
   std::expected<void, Error> complete(Lock& lock, PendingOperation& pending,
                                       Clock::time_point deadline);
   void lead(Lock& lock, PendingOperation& pending, Clock::time_point deadline);
@@ -81,56 +79,32 @@ class OperationQueue::Impl {
   void wake_next_leader();
   bool look_once(Lock& lock);
   void end_look(Lock& lock, bool looked);
-
-  // -- ending ----------------------------------------------------------------------------------
-  void collect(std::span<const WorkCompletion> completions);
-  void settle(PendingOperation& pending);
-  void finish(PendingOperation& pending);
-  void expire(PendingOperation& pending);
-  void break_off(Error cause);
-  OperationResult take(PendingOperation& pending);
   void update_wakeup() noexcept;
 
   std::unique_ptr<QueuePair> queue_pair_;
-  const std::string peer_;
   const CompletionWaiter waiter_;
 
   std::mutex mutex_;
   AsyncWakeup wakeup_;
-  OperationTable table_;
-  /// Operations with something left to post, first come first.
-  std::deque<PendingOperation*> to_post_;
-  /// Work requests outstanding, of all operations.
-  std::uint64_t outstanding_ = 0;
+  OperationLedger ledger_;
   /// Operations that threads wait for, in order of arrival.
   std::vector<PendingOperation*> blocked_;
   std::condition_variable nobody_blocked_;
   bool leading_ = false;
-  /// Results of submitted operations, oldest first.
-  std::deque<PendingOperation*> done_;
-  /// Submitted operations that are not over.
-  std::size_t asynchronous_ = 0;
   /// Somebody may sleep on `fd`.
   bool armed_ = false;
-  /// Why the queue pair is in ERR; nothing is begun any more.
-  std::optional<Error> cause_;
-  /// Set by `abort`: the error of whatever was outstanding then.
-  bool aborted_ = false;
-
-  std::atomic<std::uint64_t> operations_ = 0;
-  std::atomic<std::uint64_t> bytes_ = 0;
 };
 
 // -- the calls ---------------------------------------------------------------------------------
 
 std::expected<void, Error> OperationQueue::Impl::run(const Operation& operation,
                                                      Clock::time_point deadline) {
-  if (auto checked = check_ranges(operation, peer_); !checked) {
+  if (auto checked = check_ranges(operation, ledger_.peer()); !checked) {
     return checked;
   }
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
-  const auto pending = start(operation);
+  const auto pending = ledger_.start(operation);
   if (!pending) {
     return std::unexpected{pending.error()};
   }
@@ -138,27 +112,24 @@ std::expected<void, Error> OperationQueue::Impl::run(const Operation& operation,
 }
 
 std::expected<OperationId, Error> OperationQueue::Impl::submit(const Operation& operation) {
-  if (auto checked = check_ranges(operation, peer_); !checked) {
+  if (auto checked = check_ranges(operation, ledger_.peer()); !checked) {
     return std::unexpected{std::move(checked.error())};
   }
   const Lock lock{mutex_};
-  const auto pending = start(operation);
+  const auto pending = ledger_.start(operation);
   if (!pending) {
     return std::unexpected{pending.error()};
   }
-  (*pending)->asynchronous = true;
-  ++asynchronous_;
+  ledger_.make_asynchronous(**pending);
   return (*pending)->id;
 }
 
 std::size_t OperationQueue::Impl::poll(std::span<OperationResult> results) {
   Lock lock{mutex_};
-  const bool looked = done_.size() < results.size() && look_once(lock);
-  const std::size_t count = std::min(results.size(), done_.size());
+  const bool looked = ledger_.done().size() < results.size() && look_once(lock);
+  const std::size_t count = std::min(results.size(), ledger_.done().size());
   for (OperationResult& result : results.first(count)) {
-    PendingOperation& pending = *done_.front();
-    done_.pop_front();
-    result = take(pending);
+    result = ledger_.take(*ledger_.done().front());
   }
   end_look(lock, looked);
   return count;
@@ -166,18 +137,17 @@ std::size_t OperationQueue::Impl::poll(std::span<OperationResult> results) {
 
 std::optional<OperationResult> OperationQueue::Impl::try_take(OperationId id) {
   Lock lock{mutex_};
-  PendingOperation* pending = table_.find(id);
+  PendingOperation* pending = ledger_.find(id);
   bool looked = false;
   if (pending != nullptr && !pending->over) {
     looked = look_once(lock);
-    pending = table_.find(id);  // another thread may have taken it meanwhile
+    pending = ledger_.find(id);  // another thread may have taken it meanwhile
   }
   std::optional<OperationResult> result;
   if (pending == nullptr || !pending->asynchronous) {
-    result = OperationResult{id, std::unexpected{unknown_operation_error(id, peer_)}};
+    result = OperationResult{id, std::unexpected{unknown_operation_error(id, ledger_.peer())}};
   } else if (pending->over) {
-    std::erase(done_, pending);
-    result = take(*pending);
+    result = ledger_.take(*pending);
   }
   end_look(lock, looked);
   return result;
@@ -186,18 +156,16 @@ std::optional<OperationResult> OperationQueue::Impl::try_take(OperationId id) {
 std::expected<void, Error> OperationQueue::Impl::wait(OperationId id, Clock::time_point deadline) {
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
-  PendingOperation* const pending = table_.find(id);
+  PendingOperation* const pending = ledger_.find(id);
   if (pending == nullptr || !pending->asynchronous) {
-    return std::unexpected{unknown_operation_error(id, peer_)};
+    return std::unexpected{unknown_operation_error(id, ledger_.peer())};
   }
   if (pending->over) {
-    std::erase(done_, pending);
-    auto result = take(*pending);
+    auto result = ledger_.take(*pending);
     end_look(lock, false);
     return std::move(result.outcome);
   }
-  pending->asynchronous = false;
-  --asynchronous_;
+  ledger_.await(*pending);
   return complete(lock, *pending, deadline);
 }
 
@@ -213,93 +181,21 @@ void OperationQueue::Impl::arm() {
 
 void OperationQueue::Impl::abort(const Error& reason) {
   const Lock lock{mutex_};
-  if (!cause_) {
-    aborted_ = true;
-    break_off(reason);
-  }
+  ledger_.abort(reason);
   update_wakeup();
 }
 
 OperationQueue::Impl::~Impl() {
   Lock lock{mutex_};
-  if (!cause_) {
-    break_off(Error{ErrorCode::shutting_down,
-                    fmt::format("the queue pair to {} is being destroyed", peer_)});
-  }
+  ledger_.abort(Error{ErrorCode::shutting_down,
+                      fmt::format("the queue pair to {} is being destroyed", ledger_.peer())});
   // Those who still wait get their errors first; they drain meanwhile.
   nobody_blocked_.wait(lock, [this] { return blocked_.empty() && !leading_; });
   CompletionBatch completions;
-  while (outstanding_ != 0) {
+  while (ledger_.outstanding() != 0) {
     const auto count =
         waiter_.wait(*queue_pair_, completions, max_work_request_length, Clock::time_point::max());
-    collect(std::span{completions}.first(count));
-  }
-}
-
-// -- starting ----------------------------------------------------------------------------------
-
-/// Posts as much of it as can be now. Errors: InvalidQueuePairState; what the queue pair says when
-/// it refuses the first work request.
-std::expected<PendingOperation*, Error> OperationQueue::Impl::start(const Operation& operation) {
-  if (cause_) {
-    return std::unexpected{refused_error(operation, peer_, *cause_)};
-  }
-  PendingOperation& pending = table_.add(operation);
-  if (!to_post_.empty() || !post_chunks(pending)) {
-    to_post_.push_back(&pending);
-    return &pending;
-  }
-  if (pending.error && pending.outstanding == 0) {
-    Error error = std::move(*pending.error);
-    table_.release(pending);
-    return std::unexpected{std::move(error)};
-  }
-  return &pending;
-}
-
-/// Posts its next work requests; false: the rest waits for free slots.
-bool OperationQueue::Impl::post_chunks(PendingOperation& pending) {
-  const Operation& operation = pending.operation;
-  while (!pending.posted_all) {
-    if (queue_pair_->free_slots() == 0) {
-      return false;
-    }
-    const std::uint64_t length =
-        std::min(operation.length - pending.posted, max_work_request_length);
-    const auto posted = queue_pair_->post(WorkRequest{
-        .id = pending.id,
-        .opcode = operation.opcode,
-        .local_address = operation.local_address + pending.posted,
-        .lkey = operation.lkey,
-        .remote_address = operation.remote_address + pending.posted,
-        .rkey = operation.rkey,
-        .length = length,
-    });
-    if (!posted) {
-      if (posted.error().code() == ErrorCode::busy && outstanding_ != 0) {
-        return false;
-      }
-      // What was posted of it before still completes; then it ends with this error.
-      pending.error = posted.error();
-      pending.posted_all = true;
-      return true;
-    }
-    ++pending.outstanding;
-    ++outstanding_;
-    pending.posted += length;
-    pending.posted_all = pending.posted == operation.length;
-  }
-  return true;
-}
-
-void OperationQueue::Impl::post_waiting() {
-  while (!to_post_.empty()) {
-    PendingOperation& pending = *to_post_.front();
-    if (!post_chunks(pending)) {
-      return;
-    }
-    to_post_.pop_front();
-    settle(pending);
+    ledger_.collect(std::span{completions}.first(count));
   }
 }
 
@@ -310,20 +206,22 @@ std::expected<void, Error> OperationQueue::Impl::complete(Lock& lock, PendingOpe
                                                           Clock::time_point deadline) {
   if (!pending.over) {
     blocked_.push_back(&pending);
+    bool led = false;
     while (!pending.over) {
       if (leading_) {
         follow(lock, pending, deadline);
       } else {
         lead(lock, pending, deadline);
+        led = true;
       }
     }
     std::erase(blocked_, &pending);
-    // It may have been chosen to lead and found itself over.
-    if (!leading_) {
-      wake_next_leader();
+    // Without having led, it may have been chosen to lead just when it was over.
+    if (led || !leading_) {
+      step_down(lock);
     }
   }
-  return std::move(take(pending).outcome);
+  return std::move(ledger_.take(pending).outcome);
 }
 
 void OperationQueue::Impl::lead(Lock& lock, PendingOperation& pending, Clock::time_point deadline) {
@@ -332,28 +230,27 @@ void OperationQueue::Impl::lead(Lock& lock, PendingOperation& pending, Clock::ti
   while (!pending.over) {
     // In ERR everything completes soon. Returning before that would leave the device with memory
     // that the caller may free, so this wait has no other end.
-    const auto until = cause_ ? Clock::time_point::max() : deadline;
+    const auto until = ledger_.broken() ? Clock::time_point::max() : deadline;
     lock.unlock();
     const auto count = waiter_.wait(*queue_pair_, completions, pending.operation.length, until);
     lock.lock();
     if (count == 0 && !pending.over) {
-      expire(pending);
+      ledger_.expire(pending);
     }
-    collect(std::span{completions}.first(count));
+    ledger_.collect(std::span{completions}.first(count));
     update_wakeup();
   }
-  step_down(lock);
 }
 
 /// Sleeps until it is over or has to lead.
 void OperationQueue::Impl::follow(Lock& lock, PendingOperation& pending,
                                   Clock::time_point deadline) {
   while (!pending.over && leading_) {
-    if (cause_ || deadline == Clock::time_point::max()) {
+    if (ledger_.broken() || deadline == Clock::time_point::max()) {
       pending.wake.wait(lock);
     } else if (pending.wake.wait_until(lock, deadline) == std::cv_status::timeout &&
                !pending.over) {
-      expire(pending);
+      ledger_.expire(pending);
       update_wakeup();
     }
   }
@@ -368,13 +265,14 @@ void OperationQueue::Impl::begin_leading() noexcept {
 /// pair itself.
 void OperationQueue::Impl::step_down(Lock& lock) {
   if (armed_ && std::ranges::all_of(blocked_, &PendingOperation::over)) {
+    leading_ = true;
     wakeup_.watch(true);
     queue_pair_->arm();
     CompletionBatch completions;
     lock.unlock();
     const auto count = queue_pair_->poll(completions);
     lock.lock();
-    collect(std::span{completions}.first(count));
+    ledger_.collect(std::span{completions}.first(count));
     update_wakeup();
   }
   leading_ = false;
@@ -385,7 +283,7 @@ void OperationQueue::Impl::wake_next_leader() {
   const auto next = std::ranges::find(blocked_, false, &PendingOperation::over);
   if (next != blocked_.end()) {
     (*next)->wake.notify_one();
-  } else if (blocked_.empty() && cause_) {
+  } else if (blocked_.empty() && ledger_.broken()) {
     nobody_blocked_.notify_all();
   }
 }
@@ -400,13 +298,13 @@ bool OperationQueue::Impl::look_once(Lock& lock) {
   lock.unlock();
   const auto count = queue_pair_->poll(completions);
   lock.lock();
-  collect(std::span{completions}.first(count));
+  ledger_.collect(std::span{completions}.first(count));
   return true;
 }
 
 /// After a look, with the results taken: so that `fd` tells of what is left, and of that alone.
 void OperationQueue::Impl::end_look(Lock& lock, bool looked) {
-  if (asynchronous_ == 0 && done_.empty()) {
+  if (!ledger_.has_asynchronous()) {
     armed_ = false;
   }
   if (looked) {
@@ -415,95 +313,9 @@ void OperationQueue::Impl::end_look(Lock& lock, bool looked) {
   update_wakeup();
 }
 
-// -- ending ------------------------------------------------------------------------------------
-
-void OperationQueue::Impl::collect(std::span<const WorkCompletion> completions) {
-  for (const WorkCompletion& completion : completions) {
-    PendingOperation* const pending = table_.find(completion.id);
-    if (pending == nullptr || pending->outstanding == 0) {
-      continue;  // not of this queue's posting
-    }
-    --pending->outstanding;
-    --outstanding_;
-    if (completion.status == CompletionStatus::work_request_flushed) {
-      pending->flushed = true;
-      if (!cause_) {
-        break_off(left_rts_error(peer_));
-      }
-    } else if (completion.status != CompletionStatus::success) {
-      if (!pending->error) {
-        pending->error = failed_error(pending->operation, peer_, completion.status);
-      }
-      if (!cause_) {
-        break_off(*pending->error);
-      }
-    }
-    settle(*pending);
-  }
-  if (!cause_) {
-    post_waiting();
-  }
-}
-
-/// Ends it if none of its work requests is outstanding or to come.
-void OperationQueue::Impl::settle(PendingOperation& pending) {
-  if (!pending.over && pending.outstanding == 0 && (pending.posted_all || cause_)) {
-    finish(pending);
-  }
-}
-
-void OperationQueue::Impl::finish(PendingOperation& pending) {
-  const bool carried_out = pending.posted_all && !pending.flushed && !pending.error;
-  if (carried_out) {
-    operations_.fetch_add(1, std::memory_order_relaxed);
-    bytes_.fetch_add(pending.operation.length, std::memory_order_relaxed);
-  } else if (!pending.error) {
-    if (pending.expired) {
-      pending.error = timeout_error(pending.operation, peer_);
-    } else if (aborted_) {
-      pending.error = cause_;
-    } else {
-      pending.error = reset_error(pending.operation, peer_, *cause_);
-    }
-  }
-  pending.over = true;
-  if (pending.asynchronous) {
-    --asynchronous_;
-    done_.push_back(&pending);
-  } else {
-    pending.wake.notify_one();
-  }
-}
-
-void OperationQueue::Impl::expire(PendingOperation& pending) {
-  if (!cause_) {
-    pending.expired = true;
-    break_off(timeout_error(pending.operation, peer_));
-  }
-}
-
-/// Moves the queue pair to ERR: what is posted comes back as flushed, the rest ends here.
-void OperationQueue::Impl::break_off(Error cause) {
-  cause_ = std::move(cause);
-  queue_pair_->move_to_error();
-  const auto never_posted = std::exchange(to_post_, {});
-  for (PendingOperation* pending : never_posted) {
-    settle(*pending);
-  }
-}
-
-OperationResult OperationQueue::Impl::take(PendingOperation& pending) {
-  OperationResult result{pending.id, {}};
-  if (pending.error) {
-    result.outcome = std::unexpected{std::move(*pending.error)};
-  }
-  table_.release(pending);
-  return result;
-}
-
 /// Keeps `fd` readable while results wait for someone who may sleep on it.
 void OperationQueue::Impl::update_wakeup() noexcept {
-  wakeup_.raise(armed_ && !done_.empty());
+  wakeup_.raise(armed_ && !ledger_.done().empty());
 }
 
 // -- the public face ---------------------------------------------------------------------------

@@ -41,8 +41,8 @@ class MemoryRegion {
   /// From now on every new use, local or remote, is refused. Any thread, never blocks.
   virtual void revoke() noexcept = 0;
 
-  /// Revokes and waits until nothing uses the memory any more: bounded by one system call of at most
-  /// 1 MiB, never by a peer. May block. Idempotent.
+  /// Revokes and waits until nothing uses the memory any more: bounded by one system call of at
+  /// most 1 MiB, never by a peer. May block. Idempotent.
   virtual std::expected<void, Error> deregister() = 0;
 };
 
@@ -98,8 +98,8 @@ class QueuePair {
   /// ibv_req_notify_cq(3): poll once more after arming, before sleeping.
   virtual void arm() = 0;
 
-  /// Readable when armed and `poll` has something to do. Sleep on it with poll(2) or epoll(7); never
-  /// read it.
+  /// Readable when armed and `poll` has something to do. Sleep on it with poll(2) or epoll(7);
+  /// never read it.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 
   /// Tells the queue pair that a thread of the caller's is about to poll until its work is done, so
@@ -109,8 +109,8 @@ class QueuePair {
   virtual void end_polling() noexcept = 0;
 
   /// Any state → ERR. Every outstanding work request completes: the first with its own status if it
-  /// has one already, the rest as flushed. When it returns, this side no longer touches their memory
-  /// once their completions have been polled. Never blocks.
+  /// has one already, the rest as flushed. When it returns, this side no longer touches their
+  /// memory once their completions have been polled. Never blocks.
   virtual void move_to_error() noexcept = 0;
 };
 
