@@ -1,10 +1,9 @@
-// Mailbox: a manager's post office. Takes requests and casts from anyone, hands them to one handler,
-// sends the replies; sends requests and casts of the manager's own and matches their replies.
-// Everything here runs on the `mailbox` thread, but for what is marked otherwise. Never blocks.
+// Mailbox: a manager's post office. Takes requests and casts from anyone, hands them to one
+// handler, sends the replies; sends requests and casts of the manager's own and matches their
+// replies. Everything here runs on the `mailbox` thread, but for what is marked otherwise. Never
+// blocks.
 #pragma once
 
-#include <asio/awaitable.hpp>
-#include <asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -13,6 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
 
 #include "danaus/failure.hpp"
 #include "messages/codec.hpp"
