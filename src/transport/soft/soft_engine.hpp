@@ -3,12 +3,13 @@
 // Created and destroyed by the worker; soft devices refer to it and must not outlive it.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <asio/io_context.hpp>
 
 #include "transport/transport.hpp"
 
@@ -29,8 +30,8 @@ struct SoftEngineConfig {
 
 class SoftEngine {
  public:
-  /// Binds the listener and prepares the contexts; runs nothing yet. `data` is the io_context of the
-  /// `data` thread, run by the caller. Throws Error (IoFailed) when the port cannot be had.
+  /// Binds the listener and prepares the contexts; runs nothing yet. `data` is the io_context of
+  /// the `data` thread, run by the caller. Throws Error (IoFailed) when the port cannot be had.
   SoftEngine(SoftEngineConfig config, asio::io_context& data);
   SoftEngine(const SoftEngine&) = delete;
   SoftEngine& operator=(const SoftEngine&) = delete;

@@ -1,0 +1,30 @@
+// EngineState: what the parts of a SoftEngine share. Any thread, but for `data`, which is for
+// BackgroundProgress. Shared, so that devices, queue pairs and connections may go in any order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <asio/io_context.hpp>
+
+#include "transport/soft/counters.hpp"
+#include "transport/soft/queue_pair_registry.hpp"
+
+namespace danaus::transport::soft {
+
+struct EngineState {
+  EngineState(std::string address, asio::io_context& data_context)
+      : advertised_address{std::move(address)}, data{data_context} {}
+
+  /// What endpoints carry; empty when nobody can dial us.
+  const std::string advertised_address;
+  /// Set once, before any device is handed out.
+  std::uint16_t port = 0;
+  asio::io_context& data;
+  Counters counters;
+  QueuePairRegistry queue_pairs;
+  std::atomic<bool> stopped{false};
+};
+
+}  // namespace danaus::transport::soft

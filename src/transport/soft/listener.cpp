@@ -1,0 +1,113 @@
+#include "transport/soft/listener.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "messages/error.hpp"
+
+namespace danaus::transport::soft {
+namespace {
+
+using asio::ip::tcp;
+
+/// Between attempts while the process or the system is out of descriptors or memory.
+constexpr std::chrono::milliseconds accept_pause{100};
+
+bool is_shortage(const asio::error_code& error) noexcept {
+  return error == std::errc::too_many_files_open ||
+         error == std::errc::too_many_files_open_in_system || error == std::errc::no_buffer_space ||
+         error == std::errc::not_enough_memory;
+}
+
+// Of the connection that was to be accepted, not of the listener (accept(2), "Error handling").
+bool is_of_the_connection(const asio::error_code& error) noexcept {
+  return error == std::errc::connection_aborted || error == std::errc::network_down ||
+         error == std::errc::protocol_error || error == std::errc::no_protocol_option ||
+         error == std::errc::host_unreachable || error == std::errc::network_unreachable ||
+         error == std::errc::operation_not_supported || error == std::errc::interrupted ||
+         error == std::errc::operation_not_permitted || error == std::errc::timed_out;
+}
+
+tcp::acceptor listen(asio::io_context& context, const std::string& address, std::uint16_t port) {
+  try {
+    tcp::resolver resolver{context};
+    const auto found = resolver.resolve(address, std::to_string(port),
+                                        tcp::resolver::numeric_service | tcp::resolver::passive);
+    return tcp::acceptor{context, found.begin()->endpoint(), /*reuse_addr=*/true};
+  } catch (const std::system_error& failure) {
+    throw Error{ErrorCode::io_failed,
+                fmt::format("cannot listen for data on {}:{}: {}; choose another address or port",
+                            address, port, failure.code().message())};
+  }
+}
+
+}  // namespace
+
+Listener::Listener(const std::string& address, std::uint16_t port,
+                   std::shared_ptr<EngineState> engine,
+                   const std::vector<std::unique_ptr<Responder>>& responders)
+    : responders_{responders},
+      engine_{std::move(engine)},
+      acceptor_{listen(responders.front()->context(), address, port)},
+      pause_{responders.front()->context()} {
+  asio::co_spawn(responders_.front()->context(), accept_connections(),
+                 [](const std::exception_ptr& failure) {
+                   if (failure) {
+                     std::rethrow_exception(failure);
+                   }
+                 });
+}
+
+std::uint16_t Listener::port() const {
+  return acceptor_.local_endpoint().port();
+}
+
+void Listener::stop() {
+  asio::post(acceptor_.get_executor(), [this] {
+    asio::error_code ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+  });
+}
+
+asio::awaitable<void> Listener::accept_connections() {
+  std::size_t next = 0;
+  while (acceptor_.is_open()) {
+    Responder& responder = *responders_[next];
+    asio::error_code error;
+    auto token = asio::redirect_error(asio::use_awaitable, error);
+    auto accepted = acceptor_.async_accept(responder.context(), token);
+    tcp::socket socket = co_await std::move(accepted);
+    if (!error) {
+      responder.adopt(std::move(socket));
+      next = (next + 1) % responders_.size();
+    } else if (is_shortage(error)) {
+      if (engine_->counters.accept_pauses.fetch_add(1) == 0) {
+        spdlog::warn(
+            "soft: pausing accepting data connections: {}; raise the limit on open files "
+            "(ulimit -n)",
+            error.message());
+      }
+      pause_.expires_after(accept_pause);
+      asio::error_code ignored;
+      auto pause_token = asio::redirect_error(asio::use_awaitable, ignored);
+      auto pause = pause_.async_wait(pause_token);
+      co_await std::move(pause);
+    } else if (!is_of_the_connection(error) && acceptor_.is_open()) {
+      throw std::system_error{error, "the listener for data connections failed"};
+    }
+  }
+}
+
+}  // namespace danaus::transport::soft

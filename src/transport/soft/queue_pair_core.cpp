@@ -1,0 +1,333 @@
+#include "transport/soft/queue_pair_core.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+namespace danaus::transport::soft {
+
+QueuePairCore::QueuePairCore(messages::QpInfo local, std::shared_ptr<const RegionTable> regions,
+                             const QueuePairConfig& config, CompletionChannel channel,
+                             asio::io_context& data)
+    : local_{std::move(local)},
+      regions_{std::move(regions)},
+      requester_{regions_, config.max_send_wr},
+      channel_{std::move(channel)},
+      background_{data} {}
+
+QueuePairCore::~QueuePairCore() = default;
+
+// -- states ---------------------------------------------------------------------------------------
+
+QueuePairState QueuePairCore::state() {
+  const std::lock_guard lock{mutex_};
+  if (state_ == QueuePairState::ready_to_send && requester_.peer_hung_up()) {
+    enter_error();
+  }
+  return state_;
+}
+
+std::expected<void, Error> QueuePairCore::initialize() {
+  const std::lock_guard lock{mutex_};
+  if (state_ != QueuePairState::reset) {
+    return std::unexpected{wrong_state("initialise")};
+  }
+  state_ = QueuePairState::init;
+  return {};
+}
+
+std::expected<void, Error> QueuePairCore::connect(const messages::QpInfo& remote) {
+  if (!remote.soft) {
+    return std::unexpected{
+        Error{ErrorCode::transport_mismatch,
+              fmt::format("cannot connect soft queue pair {} to queue pair {}: the peer's endpoint "
+                          "is not of a software device; name devices of one transport",
+                          local_.qp_num, remote.qp_num)}};
+  }
+  if (remote.qp_num == 0 || remote.qp_num > max_queue_pair_number) {
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("cannot connect soft queue pair {} to queue pair number {}: numbers run "
+                          "from 1 to {}; check the peer's endpoint",
+                          local_.qp_num, remote.qp_num, max_queue_pair_number)}};
+  }
+  // Name resolution may take long: without the lock, and once.
+  auto routes = resolve(*remote.soft);
+  if (!routes) {
+    return std::unexpected{std::move(routes).error()};
+  }
+  const std::lock_guard lock{mutex_};
+  const QueuePairState state = state_;
+  if (state == QueuePairState::ready_to_receive || state == QueuePairState::ready_to_send) {
+    if (*remote_ == remote) {
+      return {};
+    }
+    return std::unexpected{
+        Error{ErrorCode::connect_conflict,
+              fmt::format("cannot connect soft queue pair {} to queue pair {}: it is connected to "
+                          "queue pair {} already; close it and connect anew",
+                          local_.qp_num, remote.qp_num, remote_->qp_num)}};
+  }
+  if (state != QueuePairState::reset && state != QueuePairState::init) {
+    return std::unexpected{wrong_state("connect")};
+  }
+  remote_ = remote;
+  requester_.connect(*std::move(routes), Hello{.destination_queue_pair = remote.qp_num,
+                                               .source_queue_pair = local_.qp_num,
+                                               .token = remote.soft->token});
+  // RTR and RTS at once: both sides know all they need, and the peer is dialled by the first post.
+  state_ = QueuePairState::ready_to_send;
+  return {};
+}
+
+std::optional<messages::QpInfo> QueuePairCore::remote() const {
+  const std::lock_guard lock{mutex_};
+  return remote_;
+}
+
+std::string_view QueuePairCore::path() const {
+  const std::lock_guard lock{mutex_};
+  return requester_.path();
+}
+
+Error QueuePairCore::wrong_state(std::string_view what) const {
+  return Error{ErrorCode::invalid_queue_pair_state,
+               fmt::format("cannot {} soft queue pair {}: it is in {}; {}", what, local_.qp_num,
+                           to_string(state_),
+                           state_ == QueuePairState::error ? "ask for a new queue pair"
+                                                           : "bring it to the right state first")};
+}
+
+// ERR: nothing outstanding, no connection either way. Under `mutex_`.
+void QueuePairCore::enter_error() noexcept {
+  state_ = QueuePairState::error;
+  background_.detach(requester_.socket());
+  requester_.fail(CompletionStatus::work_request_flushed);
+  channel_.signal();
+  {
+    // A turn of the responder that began before is over when this lock is had.
+    const std::lock_guard turn{turn_mutex_};
+  }
+  if (const auto hang_up = std::exchange(hang_up_, nullptr)) {
+    hang_up();
+  }
+}
+
+void QueuePairCore::move_to_error() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (state_ != QueuePairState::error) {
+    enter_error();
+  }
+}
+
+void QueuePairCore::close() noexcept {
+  const std::lock_guard lock{mutex_};
+  closed_ = true;
+  if (state_ != QueuePairState::error) {
+    enter_error();
+  }
+  background_.close();
+}
+
+// -- work requests --------------------------------------------------------------------------------
+
+std::uint32_t QueuePairCore::free_slots() const {
+  const std::lock_guard lock{mutex_};
+  return requester_.free_slots();
+}
+
+std::expected<void, Error> QueuePairCore::post(const WorkRequest& request) {
+  const std::lock_guard lock{mutex_};
+  if (state_ != QueuePairState::ready_to_send && state_ != QueuePairState::error) {
+    return std::unexpected{wrong_state("post to")};
+  }
+  if (request.length > max_work_request_length) {
+    return std::unexpected{Error{
+        ErrorCode::invalid_argument,
+        fmt::format("cannot post {} bytes to soft queue pair {}: a work request moves at most "
+                    "{}; split it",
+                    request.length, local_.qp_num, max_work_request_length)}};
+  }
+  if (requester_.free_slots() == 0) {
+    return std::unexpected{
+        Error{ErrorCode::busy,
+              fmt::format("cannot post to soft queue pair {}: its send queue is full; poll "
+                          "completions first",
+                          local_.qp_num)}};
+  }
+  // The first on an idle connection may be sent at once; behind others it waits for its turn.
+  const bool was_blocked = requester_.wants_to_send();
+  requester_.post(request);
+  if (!was_blocked) {
+    std::uint64_t budget = max_turn_length;
+    requester_.send(budget);
+  }
+  if (requester_.has_completions()) {
+    channel_.signal();
+  }
+  settle();
+  return {};
+}
+
+std::size_t QueuePairCore::poll(std::span<WorkCompletion> completions) {
+  const std::lock_guard lock{mutex_};
+  channel_.acknowledge();
+  if (!std::exchange(just_armed_, false)) {
+    progress();
+  }
+  return requester_.take(completions);
+}
+
+void QueuePairCore::arm() {
+  const std::lock_guard lock{mutex_};
+  channel_.arm();
+  just_armed_ = true;
+}
+
+// One turn in both directions: what is read makes room at the peer for what is written. Under
+// `mutex_`.
+void QueuePairCore::progress() {
+  if (!requester_.has_outstanding()) {
+    return;
+  }
+  std::uint64_t budget = max_turn_length;
+  requester_.receive(budget);
+  requester_.send(budget);
+  settle();
+}
+
+// After anything that may have changed the requester. Under `mutex_`.
+void QueuePairCore::settle() {
+  if (requester_.failed() && state_ != QueuePairState::error) {
+    enter_error();
+  }
+  watch_socket();
+  if (pollers_ == 0) {
+    hand_over();
+  }
+}
+
+void QueuePairCore::watch_socket() {
+  const int socket = requester_.socket();
+  if (socket < 0) {
+    background_.forget();
+    return;
+  }
+  const bool writable = requester_.wants_to_send();
+  if (watched_dial_ != requester_.dials()) {
+    background_.forget();
+    watched_dial_ = requester_.dials();
+    watched_writable_ = writable;
+    if (!channel_.watch(socket, writable)) {
+      requester_.fail(CompletionStatus::general_error);
+      enter_error();
+    }
+  } else if (watched_writable_ != writable) {
+    watched_writable_ = writable;
+    channel_.rewatch(socket, writable);
+  }
+}
+
+// -- progress without a polling caller ------------------------------------------------------------
+
+void QueuePairCore::begin_polling() noexcept {
+  const std::lock_guard lock{mutex_};
+  ++pollers_;
+  background_.detach(requester_.socket());
+}
+
+void QueuePairCore::end_polling() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (--pollers_ == 0) {
+    hand_over();
+  }
+}
+
+// Leaves outstanding work to the data thread. Under `mutex_`.
+void QueuePairCore::hand_over() {
+  if (closed_ || requester_.socket() < 0) {
+    return;
+  }
+  if (!requester_.has_outstanding()) {
+    background_.detach(requester_.socket());
+    return;
+  }
+  const bool attached = background_.attach(requester_.socket(), requester_.wants_to_send(),
+                                           [weak = weak_from_this()] {
+                                             if (const auto self = weak.lock()) {
+                                               self->data_turn();
+                                             }
+                                           });
+  if (!attached) {
+    requester_.fail(CompletionStatus::general_error);
+    enter_error();
+  }
+}
+
+// On the data thread.
+void QueuePairCore::data_turn() {
+  const std::lock_guard lock{mutex_};
+  background_.wait_ended();
+  if (closed_ || pollers_ != 0) {
+    return;
+  }
+  progress();
+  if (requester_.has_completions()) {
+    channel_.signal();
+  }
+}
+
+// -- the responder --------------------------------------------------------------------------------
+
+bool QueuePairCore::takes_requests() const noexcept {
+  const QueuePairState state = state_;
+  return state == QueuePairState::ready_to_receive || state == QueuePairState::ready_to_send;
+}
+
+Admission QueuePairCore::admit(std::uint32_t source, const messages::FixedBytes<16>& token,
+                               std::function<void()> hang_up) {
+  const std::lock_guard lock{mutex_};
+  if (!messages::equal_in_constant_time(token, local_.soft->token)) {
+    return Admission::refused;
+  }
+  switch (state_.load()) {
+    case QueuePairState::reset:
+    case QueuePairState::init:
+      return Admission::not_ready;
+    case QueuePairState::ready_to_receive:
+    case QueuePairState::ready_to_send:
+      break;
+    case QueuePairState::send_queue_drained:
+    case QueuePairState::send_queue_error:
+    case QueuePairState::error:
+      return Admission::refused;
+  }
+  if (remote_->qp_num != source || hang_up_) {
+    return Admission::refused;
+  }
+  hang_up_ = std::move(hang_up);
+  return Admission::accepted;
+}
+
+std::unique_lock<std::mutex> QueuePairCore::begin_turn() {
+  std::unique_lock turn{turn_mutex_};
+  if (!takes_requests()) {
+    turn.unlock();
+  }
+  return turn;
+}
+
+void QueuePairCore::peer_gone() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (state_ == QueuePairState::error) {
+    return;
+  }
+  // What it said before it went counts: a status that is queued in the socket is the real error.
+  std::uint64_t budget = max_turn_length;
+  requester_.receive(budget);
+  requester_.fail(requester_.has_outstanding() ? CompletionStatus::retry_exceeded
+                                               : CompletionStatus::work_request_flushed);
+  enter_error();
+}
+
+}  // namespace danaus::transport::soft

@@ -1,0 +1,118 @@
+// QueuePairCore: all of a soft queue pair: its state, its requester, and its hold on the connection
+// by which the peer's requests come in.
+// Shared, as three may hold it at once: the SoftQueuePair (the caller's), the responder's
+// connection, and a turn of the data thread. `close` ends it; the others then find it closed and
+// let go.
+//
+// Any thread. Locks, in order: `mutex_`, then `turn_mutex_`, then a region table's own; a region's
+// use is no lock. Nothing is called under them that takes a lock of another queue pair.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include "messages/error.hpp"
+#include "messages/values.hpp"
+#include "transport/soft/background_progress.hpp"
+#include "transport/soft/completion_channel.hpp"
+#include "transport/soft/region_table.hpp"
+#include "transport/soft/requester.hpp"
+#include "transport/soft/route.hpp"
+#include "transport/transport.hpp"
+
+namespace danaus::transport::soft {
+
+/// What a hello is answered with.
+enum class Admission : std::uint8_t {
+  accepted,
+  /// Not connected yet: ask again, for a while.
+  not_ready,
+  refused,
+};
+
+class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
+ public:
+  /// `local` is its endpoint; `data` outlives it.
+  QueuePairCore(messages::QpInfo local, std::shared_ptr<const RegionTable> regions,
+                const QueuePairConfig& config, CompletionChannel channel, asio::io_context& data);
+  ~QueuePairCore();
+  QueuePairCore(const QueuePairCore&) = delete;
+  QueuePairCore& operator=(const QueuePairCore&) = delete;
+
+  // -- for the caller: as in QueuePair --
+
+  [[nodiscard]] const messages::QpInfo& local() const noexcept { return local_; }
+  [[nodiscard]] QueuePairState state();
+  std::expected<void, Error> initialize();
+  std::expected<void, Error> connect(const messages::QpInfo& remote);
+  [[nodiscard]] std::optional<messages::QpInfo> remote() const;
+  [[nodiscard]] std::string_view path() const;
+  [[nodiscard]] std::uint32_t free_slots() const;
+  std::expected<void, Error> post(const WorkRequest& request);
+  std::size_t poll(std::span<WorkCompletion> completions);
+  void arm();
+  [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  void begin_polling() noexcept;
+  void end_polling() noexcept;
+  void move_to_error() noexcept;
+  /// Ends it for good: ERR, nothing runs for it afterwards. Before the data context goes.
+  void close() noexcept;
+
+  // -- for the responder --
+
+  /// Binds an incoming connection to this queue pair if it is from whom this is connected to. One
+  /// at a time; `hang_up` closes it, from any thread, without waiting.
+  [[nodiscard]] Admission admit(std::uint32_t source, const messages::FixedBytes<16>& token,
+                                std::function<void()> hang_up);
+
+  /// Held while the responder touches memory for this queue pair, one system call at a time. Owns
+  /// nothing when the queue pair no longer takes requests.
+  [[nodiscard]] std::unique_lock<std::mutex> begin_turn();
+
+  [[nodiscard]] const RegionTable& regions() const noexcept { return *regions_; }
+
+  /// The peer is gone, or its request was refused: this end dies with it.
+  void peer_gone() noexcept;
+
+ private:
+  [[nodiscard]] bool takes_requests() const noexcept;
+  [[nodiscard]] Error wrong_state(std::string_view what) const;
+  void progress();
+  void settle();
+  void watch_socket();
+  void hand_over();
+  void data_turn();
+  void enter_error() noexcept;
+
+  const messages::QpInfo local_;
+  const std::shared_ptr<const RegionTable> regions_;
+
+  mutable std::mutex mutex_;
+  /// Written under `mutex_`; the responder looks at it under `turn_mutex_` alone.
+  std::atomic<QueuePairState> state_{QueuePairState::reset};
+  std::optional<messages::QpInfo> remote_;
+  Requester requester_;
+  CompletionChannel channel_;
+  BackgroundProgress background_;
+  unsigned pollers_ = 0;
+  bool closed_ = false;
+  /// After `arm`, the next `poll` need not ask the socket: `fd` tells.
+  bool just_armed_ = false;
+  /// Requester::dials at the socket that `channel_` watches, and what it is watched for.
+  std::size_t watched_dial_ = 0;
+  bool watched_writable_ = false;
+  std::function<void()> hang_up_;
+
+  std::mutex turn_mutex_;
+};
+
+}  // namespace danaus::transport::soft

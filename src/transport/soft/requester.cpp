@@ -1,0 +1,394 @@
+#include "transport/soft/requester.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace danaus::transport::soft {
+namespace {
+
+// The address of user memory for the kernel's eyes only: nothing here reads or writes through it.
+void* for_kernel(std::uint64_t address) noexcept {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));  // NOLINT
+}
+
+bool would_block(int error) noexcept {
+  return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+std::uint64_t payload_to_send(const WorkRequest& request) noexcept {
+  return request.opcode == Opcode::rdma_write ? request.length : 0;
+}
+
+bool expects_data(const WorkRequest& request) noexcept {
+  return request.opcode == Opcode::rdma_read && request.length != 0;
+}
+
+}  // namespace
+
+Requester::Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr)
+    : regions_{std::move(regions)}, outstanding_{max_send_wr}, completions_{max_send_wr} {}
+
+void Requester::connect(std::vector<Route> routes, const Hello& hello) {
+  routes_ = std::move(routes);
+  hello_ = encode(hello);
+}
+
+void Requester::post(const WorkRequest& request) {
+  if (failed_) {
+    completions_.push({request.id, CompletionStatus::work_request_flushed});
+    return;
+  }
+  outstanding_.push(Outstanding{.request = request,
+                                .sequence = next_sequence_++,
+                                .received = 0,
+                                .region = nullptr,
+                                .failure = std::nullopt});
+  if (!socket_) {
+    dial_next();
+  }
+}
+
+std::uint32_t Requester::free_slots() const noexcept {
+  return static_cast<std::uint32_t>(outstanding_.capacity() - outstanding_.size() -
+                                    completions_.size());
+}
+
+std::string_view Requester::path() const noexcept {
+  if (routes_.empty()) {
+    return "tcp";
+  }
+  return routes_[next_route_ == 0 ? 0 : next_route_ - 1].path;
+}
+
+bool Requester::wants_to_send() const noexcept {
+  return !failed_ && !send_broken_ && sending_ < outstanding_.size() &&
+         !outstanding_[sending_].failure;
+}
+
+std::size_t Requester::take(std::span<WorkCompletion> completions) noexcept {
+  const std::size_t count = std::min(completions.size(), completions_.size());
+  for (WorkCompletion& completion : completions.first(count)) {
+    completion = completions_.pop();
+  }
+  return count;
+}
+
+bool Requester::peer_hung_up() const noexcept {
+  if (!socket_ || !outstanding_.empty()) {
+    return false;
+  }
+  std::byte byte{};
+  const ssize_t count = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count >= 0 || (!would_block(errno) && errno != EINTR);
+}
+
+// -- sending --------------------------------------------------------------------------------------
+
+void Requester::send(std::uint64_t& budget) {
+  while (wants_to_send()) {
+    Outstanding& current = outstanding_[sending_];
+    if (sent_ == 0 && !check_local(current)) {
+      current.failure = CompletionStatus::local_protection_error;
+      break;
+    }
+    if (send_some(current, budget) == Flow::stopped) {
+      break;
+    }
+  }
+  if (!failed_ && !outstanding_.empty() && outstanding_.front().failure) {
+    fail(CompletionStatus::general_error);
+  }
+}
+
+// Whether the work request may use the local memory that it names.
+bool Requester::check_local(Outstanding& current) {
+  const WorkRequest& request = current.request;
+  if (request.length == 0) {
+    return true;
+  }
+  current.region = regions_->find_local(request.lkey);
+  return current.region != nullptr && !current.region->revoked() &&
+         current.region->contains(request.local_address, request.length) &&
+         (request.opcode == Opcode::rdma_write ||
+          has(current.region->access(), AccessFlags::local_write));
+}
+
+// One system call: what is left of the hello, of the header, and a turn's worth of the payload.
+Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget) {
+  const WorkRequest& request = current.request;
+  const std::uint64_t payload_sent = sent_ - std::min<std::uint64_t>(sent_, sizeof(RequestHeader));
+  const std::uint64_t payload = std::min(payload_to_send(request) - payload_sent, budget);
+  if (sent_ >= sizeof(RequestHeader) && payload == 0) {
+    return Flow::stopped;
+  }
+  auto header = encode(RequestHeader{.sequence = current.sequence,
+                                     .opcode = request.opcode,
+                                     .reserved = {},
+                                     .length = request.length,
+                                     .remote_address = request.remote_address,
+                                     .rkey = request.rkey});
+  std::array<::iovec, 3> parts{};
+  std::size_t count = 0;
+  std::uint64_t wanted = 0;
+  const auto add = [&](void* start, std::uint64_t length) {
+    parts[count++] = {start, static_cast<std::size_t>(length)};
+    wanted += length;
+  };
+  if (hello_sent_ < hello_.size()) {
+    add(hello_.data() + hello_sent_, hello_.size() - hello_sent_);
+  }
+  if (sent_ < header.size()) {
+    add(header.data() + sent_, header.size() - sent_);
+  }
+  Region::Use use;
+  if (payload != 0) {
+    use = current.region->acquire();
+    if (!use) {
+      current.failure = CompletionStatus::local_protection_error;
+      return Flow::stopped;
+    }
+    add(for_kernel(request.local_address + payload_sent), payload);
+  }
+  ::msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const ssize_t result = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (result >= 0) {
+    const auto sent = static_cast<std::uint64_t>(result);
+    advance_send(current, sent, budget);
+    // A short count: the socket is full, or the memory ends there; the next call tells.
+    return sent == wanted ? Flow::moved : Flow::stopped;
+  }
+  if (errno == EINTR) {
+    return Flow::moved;
+  }
+  if (errno == EFAULT) {
+    current.failure = CompletionStatus::local_protection_error;
+  } else if (!would_block(errno)) {
+    // The peer may have said why before it went: reading goes on.
+    send_broken_ = true;
+  }
+  return Flow::stopped;
+}
+
+void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
+                             std::uint64_t& budget) {
+  const std::uint64_t of_hello = std::min<std::uint64_t>(sent, hello_.size() - hello_sent_);
+  hello_sent_ += static_cast<std::size_t>(of_hello);
+  sent -= of_hello;
+  const std::uint64_t before = sent_;
+  sent_ += sent;
+  const std::uint64_t header_left =
+      sizeof(RequestHeader) - std::min<std::uint64_t>(before, sizeof(RequestHeader));
+  budget -= sent - std::min(sent, header_left);
+  if (sent_ == sizeof(RequestHeader) + payload_to_send(current.request)) {
+    ++sending_;
+    sent_ = 0;
+  }
+}
+
+// -- receiving ------------------------------------------------------------------------------------
+
+void Requester::receive(std::uint64_t& budget) {
+  while (!failed_ && !outstanding_.empty()) {
+    const Flow flow = chunk_remaining_ != 0 ? receive_payload(budget) : receive_frames();
+    if (flow == Flow::stopped) {
+      break;
+    }
+  }
+}
+
+// How many frames come before the next payload can: reading that far reads no payload.
+std::size_t Requester::frames_expected() const noexcept {
+  std::size_t count = 0;
+  while (count < outstanding_.size() && count < inbox_frames) {
+    if (expects_data(outstanding_[count++].request)) {
+      break;
+    }
+  }
+  return count;
+}
+
+Requester::Flow Requester::receive_frames() {
+  const std::size_t wanted = frames_expected() * sizeof(Response) - inbox_size_;
+  const ssize_t result = ::recv(socket_.get(), inbox_.data() + inbox_size_, wanted, MSG_DONTWAIT);
+  if (result <= 0) {
+    return after_receive_error(result == 0 ? 0 : errno);
+  }
+  inbox_size_ += static_cast<std::size_t>(result);
+  if (handle_inbox() == Flow::stopped) {
+    return Flow::stopped;
+  }
+  // A short count: the socket is empty, and asking again would cost a system call to learn it.
+  return static_cast<std::size_t>(result) == wanted ? Flow::moved : Flow::stopped;
+}
+
+// One system call: a turn's worth of the payload, and the frame after it if that is next.
+Requester::Flow Requester::receive_payload(std::uint64_t& budget) {
+  Outstanding& current = outstanding_.front();
+  const std::uint64_t wanted = std::min(chunk_remaining_, budget);
+  if (wanted == 0) {
+    return Flow::stopped;
+  }
+  const Region::Use use = current.region->acquire();
+  if (!use) {
+    fail(CompletionStatus::local_protection_error);
+    return Flow::stopped;
+  }
+  std::array<::iovec, 2> parts{};
+  parts[0] = {for_kernel(current.request.local_address + current.received),
+              static_cast<std::size_t>(wanted)};
+  parts[1] = {inbox_.data(), sizeof(Response)};
+  const bool whole = wanted == chunk_remaining_;
+  ::msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = whole ? 2 : 1;
+  const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  if (result <= 0) {
+    return after_receive_error(result == 0 ? 0 : errno);
+  }
+  const auto received = static_cast<std::uint64_t>(result);
+  const std::uint64_t of_payload = std::min(received, wanted);
+  current.received += of_payload;
+  chunk_remaining_ -= of_payload;
+  budget -= of_payload;
+  inbox_size_ = static_cast<std::size_t>(received - of_payload);
+  if (handle_inbox() == Flow::stopped) {
+    return Flow::stopped;
+  }
+  return received == wanted + (whole ? sizeof(Response) : 0) ? Flow::moved : Flow::stopped;
+}
+
+Requester::Flow Requester::after_receive_error(int error) {
+  if (error == EINTR) {
+    return Flow::moved;
+  }
+  if (error == EFAULT) {
+    fail(CompletionStatus::local_protection_error);
+  } else if (!would_block(error) || send_broken_) {
+    connection_lost();
+  }
+  return Flow::stopped;
+}
+
+Requester::Flow Requester::handle_inbox() {
+  std::size_t handled = 0;
+  while (inbox_size_ - handled >= sizeof(Response)) {
+    std::array<std::byte, sizeof(Response)> frame{};
+    std::memcpy(frame.data(), inbox_.data() + handled, frame.size());
+    handled += frame.size();
+    const auto response = decode_response(frame);
+    // Data announced in the midst of frames that were read ahead would be payload read as frames.
+    const bool readable = response && !outstanding_.empty() && chunk_remaining_ == 0;
+    if (!readable) {
+      fail(CompletionStatus::bad_response);
+      return Flow::stopped;
+    }
+    if (handle(*response) == Flow::stopped) {
+      return Flow::stopped;
+    }
+  }
+  std::memmove(inbox_.data(), inbox_.data() + handled, inbox_size_ - handled);
+  inbox_size_ -= handled;
+  if (chunk_remaining_ != 0 && inbox_size_ != 0) {
+    fail(CompletionStatus::bad_response);
+    return Flow::stopped;
+  }
+  return Flow::moved;
+}
+
+Requester::Flow Requester::handle(const Response& response) {
+  Outstanding& current = outstanding_.front();
+  const WorkRequest& request = current.request;
+  const auto status = static_cast<CompletionStatus>(response.status);
+  const std::uint64_t missing = request.length - current.received;
+  const bool wholly_sent = sending_ > 0;
+  const bool in_turn = response.sequence == current.sequence && (sending_ > 0 || sent_ > 0);
+  const bool data = response.kind == ResponseKind::data;
+  const bool fits = data ? expects_data(request) && wholly_sent && response.length <= missing
+                         : status != CompletionStatus::success ||
+                               (wholly_sent && (!expects_data(request) || missing == 0));
+  if (!in_turn || !fits) {
+    fail(CompletionStatus::bad_response);
+    return Flow::stopped;
+  }
+  if (data) {
+    chunk_remaining_ = response.length;
+    return Flow::moved;
+  }
+  if (status != CompletionStatus::success) {
+    fail(status);
+    return Flow::stopped;
+  }
+  finish_front(CompletionStatus::success);
+  if (!outstanding_.empty() && outstanding_.front().failure) {
+    fail(CompletionStatus::general_error);
+    return Flow::stopped;
+  }
+  return Flow::moved;
+}
+
+// -- the connection -------------------------------------------------------------------------------
+
+void Requester::dial_next() {
+  while (next_route_ < routes_.size()) {
+    auto socket = dial(routes_[next_route_++]);
+    if (socket) {
+      socket_ = *std::move(socket);
+      send_broken_ = false;
+      return;
+    }
+  }
+  fail(CompletionStatus::retry_exceeded);
+}
+
+void Requester::connection_lost() {
+  const bool never_established = hello_sent_ == 0;
+  if (never_established && next_route_ < routes_.size()) {
+    socket_.reset();
+    dial_next();
+    return;
+  }
+  fail(CompletionStatus::retry_exceeded);
+}
+
+void Requester::finish_front(CompletionStatus status) noexcept {
+  const Outstanding finished = outstanding_.pop();
+  completions_.push({finished.request.id, status});
+  if (sending_ > 0) {
+    --sending_;
+  } else {
+    sent_ = 0;
+  }
+}
+
+void Requester::fail(CompletionStatus status) noexcept {
+  if (failed_) {
+    return;
+  }
+  failed_ = true;
+  if (socket_ && !outstanding_.empty()) {
+    // Work is under way that nobody waits for any more: reset the connection instead of letting the
+    // kernel deliver what it has buffered.
+    const ::linger now{.l_onoff = 1, .l_linger = 0};
+    static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now));
+  }
+  socket_.reset();
+  inbox_size_ = 0;
+  chunk_remaining_ = 0;
+  bool first = true;
+  while (!outstanding_.empty()) {
+    const auto own = outstanding_.front().failure;
+    finish_front(first ? own.value_or(status) : CompletionStatus::work_request_flushed);
+    first = false;
+  }
+  sending_ = 0;
+  sent_ = 0;
+}
+
+}  // namespace danaus::transport::soft

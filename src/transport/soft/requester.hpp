@@ -1,0 +1,126 @@
+// Requester: the active half of a soft queue pair. Dials the peer, sends requests in order, reads
+// their responses in order, and turns them into completions.
+// Guarded by its queue pair's mutex; never blocks. Touches local memory only inside system calls,
+// each under a use of its region, so memory that vanished is an error status and not a crash.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "transport/soft/file_descriptor.hpp"
+#include "transport/soft/frame.hpp"
+#include "transport/soft/region_table.hpp"
+#include "transport/soft/ring.hpp"
+#include "transport/soft/route.hpp"
+#include "transport/types.hpp"
+
+namespace danaus::transport::soft {
+
+/// The most payload that one system call moves, so that a region is never in use for long; also
+/// what one turn of progress moves.
+inline constexpr std::uint64_t max_turn_length = std::uint64_t{1} << 20U;
+
+class Requester {
+ public:
+  Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr);
+
+  /// Where to dial and what to say there; before the first `post`.
+  void connect(std::vector<Route> routes, const Hello& hello);
+
+  /// Adds a work request; there must be a free slot. Does not send yet.
+  void post(const WorkRequest& request);
+
+  /// Sends what the socket takes, at most `budget` bytes of payload, which it reduces.
+  void send(std::uint64_t& budget);
+
+  /// Reads what has come, at most `budget` bytes of payload, which it reduces.
+  void receive(std::uint64_t& budget);
+
+  /// Ends everything outstanding: the oldest with its own status if it has one already, else with
+  /// `status`; the rest as flushed. Closes the connection. Idempotent.
+  void fail(CompletionStatus status) noexcept;
+
+  /// Takes completions, oldest first.
+  std::size_t take(std::span<WorkCompletion> completions) noexcept;
+
+  /// Whether the idle connection has been closed by the peer, or spoken on out of turn. False while
+  /// there is no connection, and while something is outstanding (then `receive` finds out).
+  [[nodiscard]] bool peer_hung_up() const noexcept;
+
+  /// A failure ended it: the queue pair belongs in ERR.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] bool has_outstanding() const noexcept { return !outstanding_.empty(); }
+  [[nodiscard]] bool has_completions() const noexcept { return !completions_.empty(); }
+  /// Whether the socket owes room for data that wait to be sent.
+  [[nodiscard]] bool wants_to_send() const noexcept;
+  [[nodiscard]] std::uint32_t free_slots() const noexcept;
+  /// -1 while there is no connection.
+  [[nodiscard]] int socket() const noexcept { return socket_.get(); }
+  /// How many sockets there have been: tells a new one from an old one of the same number.
+  [[nodiscard]] std::size_t dials() const noexcept { return next_route_; }
+  /// How the bytes go, or would.
+  [[nodiscard]] std::string_view path() const noexcept;
+
+ private:
+  struct Outstanding {
+    WorkRequest request;
+    std::uint32_t sequence = 0;
+    /// Of a get.
+    std::uint64_t received = 0;
+    /// Looked up when its turn to be sent comes.
+    std::shared_ptr<Region> region;
+    /// Set when it failed here; reported once those before it are over.
+    std::optional<CompletionStatus> failure;
+  };
+
+  /// What a system call or a frame came to.
+  enum class Flow { moved, stopped };
+
+  Flow send_some(Outstanding& current, std::uint64_t& budget);
+  void advance_send(const Outstanding& current, std::uint64_t sent, std::uint64_t& budget);
+  [[nodiscard]] bool check_local(Outstanding& current);
+  Flow receive_frames();
+  Flow receive_payload(std::uint64_t& budget);
+  Flow handle_inbox();
+  Flow handle(const Response& response);
+  Flow after_receive_error(int error);
+  void connection_lost();
+  void dial_next();
+  void finish_front(CompletionStatus status) noexcept;
+  [[nodiscard]] std::size_t frames_expected() const noexcept;
+
+  std::shared_ptr<const RegionTable> regions_;
+  Ring<Outstanding> outstanding_;
+  Ring<WorkCompletion> completions_;
+  std::uint32_t next_sequence_ = 0;
+
+  FileDescriptor socket_;
+  std::vector<Route> routes_;
+  std::size_t next_route_ = 0;
+  std::array<std::byte, sizeof(Hello)> hello_{};
+
+  /// Bytes of `hello_` sent on this connection.
+  std::size_t hello_sent_ = 0;
+  /// Index of the first work request that is not wholly sent, and how much of it is, header
+  /// included.
+  std::size_t sending_ = 0;
+  std::uint64_t sent_ = 0;
+  /// The peer takes nothing more, but may have said why.
+  bool send_broken_ = false;
+  bool failed_ = false;
+
+  /// Frames read ahead, never payload: a frame at its end may be incomplete.
+  static constexpr std::size_t inbox_frames = 32;
+  std::array<std::byte, inbox_frames * sizeof(Response)> inbox_{};
+  std::size_t inbox_size_ = 0;
+  /// Payload still to come of the current Response{data}, for the oldest work request.
+  std::uint64_t chunk_remaining_ = 0;
+};
+
+}  // namespace danaus::transport::soft

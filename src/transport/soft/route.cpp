@@ -1,0 +1,89 @@
+#include "transport/soft/route.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace danaus::transport::soft {
+namespace {
+
+// A peer whose host vanished without a FIN is given up after 10 + 3 × 5 s of silence. A peer that
+// is merely stopped answers probes, as its kernel does.
+constexpr int keepalive_idle_s = 10;
+constexpr int keepalive_interval_s = 5;
+constexpr int keepalive_probes = 3;
+
+void set_option(int socket, int level, int option, int value) noexcept {
+  // A refusal costs speed or patience, not correctness.
+  static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+}
+
+struct FreeAddresses {
+  void operator()(::addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+
+}  // namespace
+
+std::expected<std::vector<Route>, Error> resolve(const messages::SoftEndpoint& endpoint) {
+  std::vector<Route> routes;
+  if (endpoint.address.empty()) {
+    return routes;
+  }
+  ::addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  ::addrinfo* list = nullptr;
+  const std::string port = std::to_string(endpoint.port);
+  const int failure = ::getaddrinfo(endpoint.address.c_str(), port.c_str(), &hints, &list);
+  if (failure != 0) {
+    const int saved_errno = errno;
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("cannot connect to the data listener {}:{}: {}; check what the peer "
+                          "advertises, and name resolution",
+                          endpoint.address, port,
+                          failure == EAI_SYSTEM ? std::generic_category().message(saved_errno)
+                                                : std::string{::gai_strerror(failure)})}};
+  }
+  const std::unique_ptr<::addrinfo, FreeAddresses> owner{list};
+  for (const ::addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    if (entry->ai_addrlen > sizeof(::sockaddr_storage)) {
+      continue;
+    }
+    Route route{.path = "tcp", .address = {}, .address_length = entry->ai_addrlen};
+    std::memcpy(&route.address, entry->ai_addr, entry->ai_addrlen);
+    routes.push_back(route);
+  }
+  return routes;
+}
+
+std::expected<FileDescriptor, std::error_code> dial(const Route& route) {
+  FileDescriptor socket{
+      ::socket(route.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (!socket) {
+    return std::unexpected{std::error_code{errno, std::generic_category()}};
+  }
+  tune(socket.get());
+  const auto* address = reinterpret_cast<const ::sockaddr*>(&route.address);
+  if (::connect(socket.get(), address, route.address_length) != 0 && errno != EINPROGRESS) {
+    return std::unexpected{std::error_code{errno, std::generic_category()}};
+  }
+  return socket;
+}
+
+void tune(int socket) noexcept {
+  // Requests and acknowledgements are small and waited for.
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_s);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_s);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
+}
+
+}  // namespace danaus::transport::soft

@@ -1,0 +1,83 @@
+#include "transport/soft/soft_engine.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "transport/soft/engine_state.hpp"
+#include "transport/soft/listener.hpp"
+#include "transport/soft/responder.hpp"
+#include "transport/soft/soft_device.hpp"
+
+namespace danaus::transport::soft {
+
+class SoftEngine::Impl {
+ public:
+  Impl(const SoftEngineConfig& config, asio::io_context& data)
+      : state{std::make_shared<EngineState>(
+            config.listen_address.empty() || !config.advertised_address.empty()
+                ? (config.listen_address.empty() ? std::string{} : config.advertised_address)
+                : config.listen_address,
+            data)},
+        devices{config.devices} {
+    for (unsigned i = 0; i < std::max(config.responders, 1U); ++i) {
+      responders.push_back(std::make_unique<Responder>(state));
+    }
+    if (!config.listen_address.empty()) {
+      listener.emplace(config.listen_address, config.listen_port, state, responders);
+      state->port = listener->port();
+    }
+  }
+
+  std::shared_ptr<EngineState> state;
+  unsigned devices;
+  // The listener is a guest of the first responder's context: its coroutine goes with the context,
+  // so the listener must be the last to go.
+  std::optional<Listener> listener;
+  std::vector<std::unique_ptr<Responder>> responders;
+};
+
+SoftEngine::SoftEngine(SoftEngineConfig config, asio::io_context& data)
+    : impl_{std::make_unique<Impl>(config, data)} {}
+
+SoftEngine::~SoftEngine() = default;
+
+std::vector<asio::io_context*> SoftEngine::responder_contexts() {
+  std::vector<asio::io_context*> contexts;
+  for (const auto& responder : impl_->responders) {
+    contexts.push_back(&responder->context());
+  }
+  return contexts;
+}
+
+void SoftEngine::stop() {
+  if (impl_->state->stopped.exchange(true)) {
+    return;
+  }
+  if (impl_->listener) {
+    impl_->listener->stop();
+  }
+  for (const auto& responder : impl_->responders) {
+    responder->stop();
+  }
+}
+
+std::uint16_t SoftEngine::port() const noexcept {
+  return impl_->state->port;
+}
+
+std::vector<std::unique_ptr<Device>> SoftEngine::devices() {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (unsigned i = 0; i < impl_->devices; ++i) {
+    devices.push_back(std::make_unique<SoftDevice>(fmt::format("soft{}", i), impl_->state));
+  }
+  return devices;
+}
+
+std::map<std::string, std::uint64_t> SoftEngine::counters() const {
+  return impl_->state->counters.snapshot();
+}
+
+}  // namespace danaus::transport::soft

@@ -1,0 +1,52 @@
+// SoftQueuePair: a caller's end of a soft queue pair; the work is QueuePairCore's. Any thread.
+#pragma once
+
+#include <memory>
+
+#include "transport/soft/engine_state.hpp"
+#include "transport/soft/queue_pair_core.hpp"
+#include "transport/transport.hpp"
+
+namespace danaus::transport::soft {
+
+class SoftQueuePair final : public QueuePair {
+ public:
+  SoftQueuePair(std::shared_ptr<QueuePairCore> core, std::shared_ptr<EngineState> engine)
+      : core_{std::move(core)}, engine_{std::move(engine)} {}
+  ~SoftQueuePair() override {
+    engine_->queue_pairs.remove(core_->local().qp_num);
+    core_->close();
+  }
+
+  [[nodiscard]] std::uint32_t number() const noexcept override { return core_->local().qp_num; }
+  [[nodiscard]] std::expected<messages::QpInfo, Error> endpoint() const override {
+    return core_->local();
+  }
+  [[nodiscard]] QueuePairState state() const override { return core_->state(); }
+  std::expected<void, Error> initialize() override { return core_->initialize(); }
+  std::expected<void, Error> connect(const messages::QpInfo& remote) override {
+    return core_->connect(remote);
+  }
+  [[nodiscard]] std::optional<messages::QpInfo> remote_endpoint() const override {
+    return core_->remote();
+  }
+  [[nodiscard]] std::string_view path() const noexcept override { return core_->path(); }
+  [[nodiscard]] std::uint32_t free_slots() const noexcept override { return core_->free_slots(); }
+  std::expected<void, Error> post(const WorkRequest& request) override {
+    return core_->post(request);
+  }
+  std::size_t poll(std::span<WorkCompletion> completions) override {
+    return core_->poll(completions);
+  }
+  void arm() override { core_->arm(); }
+  [[nodiscard]] int fd() const noexcept override { return core_->fd(); }
+  void begin_polling() noexcept override { core_->begin_polling(); }
+  void end_polling() noexcept override { core_->end_polling(); }
+  void move_to_error() noexcept override { core_->move_to_error(); }
+
+ private:
+  std::shared_ptr<QueuePairCore> core_;
+  std::shared_ptr<EngineState> engine_;
+};
+
+}  // namespace danaus::transport::soft
