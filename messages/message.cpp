@@ -20,10 +20,9 @@ constexpr auto names = []<std::size_t... Manager, std::size_t... Service>(
 }  // namespace
 
 std::string_view message_name(const Message& message) noexcept {
-  if (const auto* manager_message = std::get_if<ManagerMessage>(&message)) {
-    return names[manager_message->index()];
-  }
-  return names[manager_count + std::get_if<ServiceMessage>(&message)->index()];
+  const auto name = []<class M>(const M& /*body*/) { return M::name; };
+  return std::visit([&name](const auto& of_one_enum) { return std::visit(name, of_one_enum); },
+                    message);
 }
 
 std::span<const std::string_view> all_message_names() noexcept {

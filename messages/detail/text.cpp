@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t max_quoted_length = 64;
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-}  // namespace
+} // namespace
 
 std::string quoted(std::string_view text) {
   std::string result = "'";
@@ -26,4 +26,4 @@ std::string quoted(std::string_view text) {
   return result;
 }
 
-}  // namespace danaus::messages::detail
+} // namespace danaus::messages::detail

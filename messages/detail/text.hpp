@@ -1,5 +1,5 @@
-// Words for error messages: what came off the wire, quoted so that it can go into a log.
-// Any thread. Relies on nothing.
+// Words for error messages: what came off the wire, quoted so that it can go
+// into a log. Any thread. Relies on nothing.
 #pragma once
 
 #include <ranges>
@@ -13,9 +13,9 @@ namespace danaus::messages::detail {
 
 /// The names, separated by ", ".
 template <std::ranges::input_range Names>
-[[nodiscard]] std::string joined(const Names& names) {
+[[nodiscard]] std::string joined(const Names &names) {
   std::string text;
-  for (const auto& name : names) {
+  for (const auto &name : names) {
     if (!text.empty()) {
       text += ", ";
     }
@@ -24,4 +24,4 @@ template <std::ranges::input_range Names>
   return text;
 }
 
-}  // namespace danaus::messages::detail
+} // namespace danaus::messages::detail
