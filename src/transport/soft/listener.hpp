@@ -30,8 +30,8 @@ class Listener {
   /// Any thread, before `stop`.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Stops accepting and lets the context run out. Any thread. Destroy it when nobody runs the context
-  /// any more.
+  /// Stops accepting and lets the context run out. Any thread. Destroy it when nobody runs the
+  /// context any more.
   void stop();
 
  private:

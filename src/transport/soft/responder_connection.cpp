@@ -53,8 +53,11 @@ ResponderConnection::~ResponderConnection() = default;
 
 asio::awaitable<void> ResponderConnection::serve(std::shared_ptr<ResponderConnection> self) {
   self->home_.greet(*self);
-  if (co_await self->receive_hello()) {
-    co_await self->serve_requests();
+  auto hello = self->receive_hello();
+  const bool accepted = co_await std::move(hello);
+  if (accepted) {
+    auto requests = self->serve_requests();
+    co_await std::move(requests);
     self->queue_pair_->peer_gone();
   }
   self->close();
@@ -91,7 +94,7 @@ void ResponderConnection::start_deadline(std::chrono::milliseconds patience) {
 }
 
 // Waits for what `step` needs. False when the connection is over.
-asio::awaitable<bool> ResponderConnection::await(Step step) {
+asio::awaitable<bool> ResponderConnection::until(Step step) {
   asio::error_code error;
   auto token = asio::redirect_error(asio::use_awaitable, error);
   switch (step) {
@@ -132,7 +135,9 @@ asio::awaitable<bool> ResponderConnection::receive_hello() {
   std::array<std::byte, sizeof(Hello)> bytes{};
   std::size_t size = 0;
   while (size < bytes.size()) {
-    if (!co_await await(Step::readable)) {
+    auto wait = until(Step::readable);
+    const bool open = co_await std::move(wait);
+    if (!open) {
       co_return false;
     }
     const ssize_t result =
@@ -148,7 +153,8 @@ asio::awaitable<bool> ResponderConnection::receive_hello() {
     count(engine_->counters.malformed_frames);
     co_return false;
   }
-  const bool accepted = co_await find_queue_pair(*hello);
+  auto search = find_queue_pair(*hello);
+  const bool accepted = co_await std::move(search);
   count(accepted ? engine_->counters.accepted_connections : engine_->counters.rejected_connections);
   co_return accepted;
 }
@@ -192,33 +198,47 @@ asio::awaitable<bool> ResponderConnection::find_queue_pair(const Hello& hello) {
 
 asio::awaitable<void> ResponderConnection::serve_requests() {
   for (;;) {
-    Step step = receive_header();
-    while (step != Step::done) {
-      if (!co_await await(step)) {
+    if (const Step step = receive_header(); step != Step::done) {
+      auto rest = finish(&ResponderConnection::receive_header, step);
+      const bool finished = co_await std::move(rest);
+      if (!finished) {
         co_return;
       }
-      step = receive_header();
     }
     begin_request();
-    step = move_payload();
-    while (step != Step::done) {
-      if (!co_await await(step)) {
+    if (const Step step = move_payload(); step != Step::done) {
+      auto rest = finish(&ResponderConnection::move_payload, step);
+      const bool finished = co_await std::move(rest);
+      if (!finished) {
         co_return;
       }
-      step = move_payload();
     }
-    step = send_status();
-    while (step != Step::done) {
-      if (!co_await await(step)) {
+    if (const Step step = send_status(); step != Step::done) {
+      auto rest = finish(&ResponderConnection::send_status, step);
+      const bool finished = co_await std::move(rest);
+      if (!finished) {
         co_return;
       }
-      step = send_status();
     }
     if (status_ != CompletionStatus::success) {
-      co_await part_after_error();
+      auto parting = part_after_error();
+      co_await std::move(parting);
       co_return;
     }
   }
+}
+
+// Goes on with what one step did not finish. False when the connection is over.
+asio::awaitable<bool> ResponderConnection::finish(Step (ResponderConnection::*next)(), Step step) {
+  while (step != Step::done) {
+    auto wait = until(step);
+    const bool open = co_await std::move(wait);
+    if (!open) {
+      co_return false;
+    }
+    step = (this->*next)();
+  }
+  co_return true;
 }
 
 ResponderConnection::Step ResponderConnection::receive_header() {
@@ -468,7 +488,9 @@ asio::awaitable<void> ResponderConnection::part_after_error() {
     } else {
       step = result == 0 ? Step::lost : after_failed_call(errno, Step::readable);
     }
-    if (!co_await await(step)) {
+    auto wait = until(step);
+    const bool open = co_await std::move(wait);
+    if (!open) {
       break;
     }
   }

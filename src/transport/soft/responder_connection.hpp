@@ -48,7 +48,8 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   asio::awaitable<bool> find_queue_pair(const Hello& hello);
   asio::awaitable<void> serve_requests();
   asio::awaitable<void> part_after_error();
-  asio::awaitable<bool> await(Step step);
+  asio::awaitable<bool> finish(Step (ResponderConnection::*next)(), Step step);
+  asio::awaitable<bool> until(Step step);
 
   Step receive_header();
   void begin_request();

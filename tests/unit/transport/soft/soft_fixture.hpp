@@ -1,13 +1,11 @@
-// A SoftEngine with its threads, and ends of queue pairs with memory of their own: what the tests of
-// the soft device start from.
+// A SoftEngine with its threads, and ends of queue pairs with memory of their own: what the tests
+// of the soft device start from.
 #pragma once
 
 #include <poll.h>
 #include <sys/mman.h>
 
 #include <array>
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +15,9 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 
 #include "messages/error.hpp"
 #include "transport/soft/soft_engine.hpp"
@@ -57,7 +58,7 @@ class RunningEngine {
             .responders = 2,
             .devices = 1};
   }
-  static SoftEngineConfig passive() { return {.responders = 1, .devices = 1}; }
+  static SoftEngineConfig passive() { return {}; }
 
   void stop() {
     engine_.stop();
@@ -83,9 +84,7 @@ class RunningEngine {
       std::this_thread::yield();
     }
   }
-  [[nodiscard]] std::unique_ptr<Domain> open() {
-    return must(engine_.devices().front()->open());
-  }
+  [[nodiscard]] std::unique_ptr<Domain> open() { return must(engine_.devices().front()->open()); }
 
  private:
   asio::io_context data_;
@@ -99,8 +98,8 @@ class Pages {
  public:
   explicit Pages(std::size_t size, int protection = PROT_READ | PROT_WRITE)
       : size_{size},
-        start_{::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                      0)} {
+        start_{
+            ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)} {
     if (start_ == MAP_FAILED) {
       throw std::runtime_error{"mmap failed"};
     }
@@ -141,8 +140,8 @@ inline void connect(End& left, End& right) {
   must(right.queue_pair->connect(must(left.queue_pair->endpoint())));
 }
 
-inline WorkRequest request(Opcode opcode, const End& local, const End& remote,
-                           std::uint64_t length, std::uint64_t id = 1) {
+inline WorkRequest request(Opcode opcode, const End& local, const End& remote, std::uint64_t length,
+                           std::uint64_t id = 1) {
   return {.id = id,
           .opcode = opcode,
           .local_address = local.region->address(),
