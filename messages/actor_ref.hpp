@@ -12,7 +12,8 @@
 
 namespace danaus::messages {
 
-/// The longest identity. With the suffix of a DEALER's routing id it stays below ZeroMQ's 255 bytes.
+/// The longest identity. With the suffix of a DEALER's routing id it stays below ZeroMQ's 255
+/// bytes.
 inline constexpr std::size_t max_identity_length = 200;
 
 /// Identities match [A-Za-z0-9._-]{1,200}.

@@ -82,13 +82,25 @@ Error to_error(WireError wire) {
   return Error{ErrorCode::internal, std::move(wire.message), std::move(wire.details)};
 }
 
-Bytes encode_error(const Error& error) {
+Bytes encode_error_as_it_is(const Error& error) {
   detail::ByteSink sink;
   detail::Packer{sink}.pack_map(1);
   detail::encode_string(sink, "Err");
   detail::encode_value(
       sink, WireError{std::string{to_string(error.code())}, error.message(), error.details()});
   return std::move(sink).take();
+}
+
+/// An error always arrives: a text too long for a part is cut, details that do not fit stay behind.
+Bytes encode_error(const Error& error) {
+  constexpr std::size_t max_message_length = std::size_t{16} << 10U;
+  Bytes part = encode_error_as_it_is(
+      Error{error.code(), error.message().substr(0, max_message_length), error.details()});
+  if (!detail::check_structure(part)) {
+    part =
+        encode_error_as_it_is(Error{error.code(), error.message().substr(0, max_message_length)});
+  }
+  return part;
 }
 
 /// The bytes of the value in {"Ok": value}, as they came. The part holds nothing behind them.

@@ -61,12 +61,10 @@ struct Header {
   std::optional<std::uint32_t> timeout_ms;
 
   static constexpr auto fields() {
-    return std::tuple{required("version", &Header::version),
-                      required("kind", &Header::kind),
-                      required("id", &Header::id),
-                      required("to", &Header::to),
-                      required("from", &Header::from),
-                      defaulted("timeout_ms", &Header::timeout_ms)};
+    return std::tuple{
+        required("version", &Header::version), required("kind", &Header::kind),
+        required("id", &Header::id),           required("to", &Header::to),
+        required("from", &Header::from),       defaulted("timeout_ms", &Header::timeout_ms)};
   }
   friend bool operator==(const Header&, const Header&) = default;
 };
@@ -86,6 +84,8 @@ struct RefusedHeader {
 [[nodiscard]] Bytes encode_header(const Header& header);
 [[nodiscard]] std::expected<Header, RefusedHeader> decode_header(std::span<const std::byte> bytes);
 
+/// A value that no peer would accept (see codec.hpp for the limits) becomes a ResourceExhausted
+/// error; the text of an error is cut after 16 KiB.
 [[nodiscard]] Bytes encode_reply(const ReplyBody& reply);
 /// Errors: Malformed. An `Err` reply with a code unknown to this version is `Internal`, with the
 /// name in its details under "code".

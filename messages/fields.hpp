@@ -8,8 +8,8 @@
 
 namespace danaus::messages {
 
-/// One field of a struct of the wire. A field that is not required keeps its default when absent and
-/// is left out when it is an empty optional.
+/// One field of a struct of the wire. A field that is not required keeps its default when absent
+/// and is left out when it is an empty optional.
 template <class Owner, class Value>
 struct Field {
   std::string_view name;

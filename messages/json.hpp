@@ -3,9 +3,10 @@
 #pragma once
 
 #include <expected>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "messages/bytes.hpp"
 #include "messages/envelope.hpp"
@@ -19,8 +20,8 @@ namespace danaus::messages {
 /// The same; `Bytes` would otherwise be a span and a reply alike.
 [[nodiscard]] std::expected<nlohmann::json, Error> to_json(const Bytes& encoded);
 
-/// A message from its name and its fields. Errors: UnknownMessage (lists the names), InvalidArgument
-/// for a field that is missing, unknown or of the wrong type (lists the fields).
+/// A message from its name and its fields. Errors: UnknownMessage (lists the names),
+/// InvalidArgument for a field that is missing, unknown or of the wrong type (lists the fields).
 [[nodiscard]] std::expected<Message, Error> message_from_json(std::string_view name,
                                                               const nlohmann::json& fields);
 

@@ -66,10 +66,9 @@ struct Connect {
   QpInfo endpoint;
 
   static constexpr auto fields() {
-    return std::tuple{required("other", &Connect::other),
-                      required("self_device", &Connect::self_device),
-                      required("other_device", &Connect::other_device),
-                      required("endpoint", &Connect::endpoint)};
+    return std::tuple{
+        required("other", &Connect::other), required("self_device", &Connect::self_device),
+        required("other_device", &Connect::other_device), required("endpoint", &Connect::endpoint)};
   }
   friend bool operator==(const Connect&, const Connect&) = default;
 };

@@ -60,12 +60,10 @@ struct Transfer {
   std::uint32_t timeout_ms = 0;
 
   static constexpr auto fields() {
-    return std::tuple{required("op", &Transfer::op),
-                      required("local", &Transfer::local),
-                      required("remote", &Transfer::remote),
-                      defaulted("offset", &Transfer::offset),
-                      required("length", &Transfer::length),
-                      required("timeout_ms", &Transfer::timeout_ms)};
+    return std::tuple{
+        required("op", &Transfer::op),         required("local", &Transfer::local),
+        required("remote", &Transfer::remote), defaulted("offset", &Transfer::offset),
+        required("length", &Transfer::length), required("timeout_ms", &Transfer::timeout_ms)};
   }
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };

@@ -32,8 +32,8 @@ struct AlternateRegistration {
   friend bool operator==(const AlternateRegistration&, const AlternateRegistration&) = default;
 };
 
-/// A registered buffer, as its owner hands it out: all that a peer needs to put to it or get from it.
-/// `addr` is the address in the space of `rkey` (equal to the virtual address for host memory),
+/// A registered buffer, as its owner hands it out: all that a peer needs to put to it or get from
+/// it. `addr` is the address in the space of `rkey` (equal to the virtual address for host memory),
 /// `size` is in bytes.
 struct RdmaBuffer {
   ActorRef owner;
@@ -74,10 +74,9 @@ struct SoftEndpoint {
   FixedBytes<16> token{};
 
   static constexpr auto fields() {
-    return std::tuple{required("address", &SoftEndpoint::address),
-                      required("port", &SoftEndpoint::port),
-                      defaulted("unix", &SoftEndpoint::unix_name),
-                      required("token", &SoftEndpoint::token)};
+    return std::tuple{
+        required("address", &SoftEndpoint::address), required("port", &SoftEndpoint::port),
+        defaulted("unix", &SoftEndpoint::unix_name), required("token", &SoftEndpoint::token)};
   }
   friend bool operator==(const SoftEndpoint&, const SoftEndpoint&) = default;
 };
@@ -95,13 +94,11 @@ struct QpInfo {
   std::optional<SoftEndpoint> soft;
 
   static constexpr auto fields() {
-    return std::tuple{required("qp_num", &QpInfo::qp_num),
-                      required("lid", &QpInfo::lid),
-                      defaulted("gid", &QpInfo::gid),
-                      required("psn", &QpInfo::psn),
-                      defaulted("mtu", &QpInfo::mtu),
-                      defaulted("max_rd_atomic", &QpInfo::max_rd_atomic),
-                      defaulted("soft", &QpInfo::soft)};
+    return std::tuple{
+        required("qp_num", &QpInfo::qp_num), required("lid", &QpInfo::lid),
+        defaulted("gid", &QpInfo::gid),      required("psn", &QpInfo::psn),
+        defaulted("mtu", &QpInfo::mtu),      defaulted("max_rd_atomic", &QpInfo::max_rd_atomic),
+        defaulted("soft", &QpInfo::soft)};
   }
   friend bool operator==(const QpInfo&, const QpInfo&) = default;
 };
@@ -144,12 +141,10 @@ struct DeviceInfo {
   std::map<std::string, std::string> attributes;
 
   static constexpr auto fields() {
-    return std::tuple{required("name", &DeviceInfo::name),
-                      required("transport", &DeviceInfo::transport),
-                      required("port", &DeviceInfo::port),
-                      required("usable", &DeviceInfo::usable),
-                      required("reason", &DeviceInfo::reason),
-                      defaulted("attributes", &DeviceInfo::attributes)};
+    return std::tuple{
+        required("name", &DeviceInfo::name),     required("transport", &DeviceInfo::transport),
+        required("port", &DeviceInfo::port),     required("usable", &DeviceInfo::usable),
+        required("reason", &DeviceInfo::reason), defaulted("attributes", &DeviceInfo::attributes)};
   }
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
@@ -189,10 +184,9 @@ struct TransferResult {
   std::string path;
 
   static constexpr auto fields() {
-    return std::tuple{required("bytes", &TransferResult::bytes),
-                      required("seconds", &TransferResult::seconds),
-                      required("transport", &TransferResult::transport),
-                      required("path", &TransferResult::path)};
+    return std::tuple{
+        required("bytes", &TransferResult::bytes), required("seconds", &TransferResult::seconds),
+        required("transport", &TransferResult::transport), required("path", &TransferResult::path)};
   }
   friend bool operator==(const TransferResult&, const TransferResult&) = default;
 };
@@ -242,13 +236,11 @@ struct Stats {
   std::map<std::string, std::uint64_t> counters;
 
   static constexpr auto fields() {
-    return std::tuple{required("self", &Stats::self),
-                      required("incarnation", &Stats::incarnation),
-                      required("version", &Stats::version),
-                      required("uptime_seconds", &Stats::uptime_seconds),
-                      required("buffers", &Stats::buffers),
-                      defaulted("queue_pairs", &Stats::queue_pairs),
-                      defaulted("counters", &Stats::counters)};
+    return std::tuple{
+        required("self", &Stats::self),         required("incarnation", &Stats::incarnation),
+        required("version", &Stats::version),   required("uptime_seconds", &Stats::uptime_seconds),
+        required("buffers", &Stats::buffers),   defaulted("queue_pairs", &Stats::queue_pairs),
+        defaulted("counters", &Stats::counters)};
   }
   friend bool operator==(const Stats&, const Stats&) = default;
 };

@@ -18,24 +18,19 @@ namespace danaus::messages::detail {
 /// within max_part_size, max_depth and max_values, that every declared length
 /// is really there, that map keys are strings and that no ext value occurs.
 /// Errors: Malformed.
-[[nodiscard]] std::expected<void, Error>
-check_structure(std::span<const std::byte> bytes);
+[[nodiscard]] std::expected<void, Error> check_structure(std::span<const std::byte> bytes);
 
 class Document {
-public:
+ public:
   /// Errors: Malformed, also for a map that has a key twice.
-  [[nodiscard]] static std::expected<Document, Error>
-  parse(std::span<const std::byte> bytes);
+  [[nodiscard]] static std::expected<Document, Error> parse(std::span<const std::byte> bytes);
 
-  [[nodiscard]] const msgpack::object &root() const noexcept {
-    return handle_.get();
-  }
+  [[nodiscard]] const msgpack::object& root() const noexcept { return handle_.get(); }
 
-private:
-  explicit Document(msgpack::object_handle handle)
-      : handle_{std::move(handle)} {}
+ private:
+  explicit Document(msgpack::object_handle handle) : handle_{std::move(handle)} {}
 
   msgpack::object_handle handle_;
 };
 
-} // namespace danaus::messages::detail
+}  // namespace danaus::messages::detail

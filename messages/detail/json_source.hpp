@@ -16,16 +16,15 @@
 namespace danaus::messages::detail {
 
 class JsonSource {
-public:
+ public:
   static constexpr ErrorCode error_code = ErrorCode::invalid_argument;
   static constexpr bool refuses_unknown_fields = true;
-  static constexpr std::string_view bytes_of_any_length =
-      "a string of hexadecimal digits";
+  static constexpr std::string_view bytes_of_any_length = "a string of hexadecimal digits";
   [[nodiscard]] static std::string bytes_of(std::size_t count) {
     return "a string of " + std::to_string(count * 2) + " hexadecimal digits";
   }
 
-  explicit JsonSource(const nlohmann::json &value) : value_{&value} {}
+  explicit JsonSource(const nlohmann::json& value) : value_{&value} {}
 
   [[nodiscard]] bool is_nil() const { return value_->is_null(); }
   [[nodiscard]] bool is_map() const { return value_->is_object(); }
@@ -41,15 +40,16 @@ public:
   [[nodiscard]] std::optional<JsonSource> find(std::string_view name) const;
 
   /// `visit(name, value)` for each entry of an object.
-  template <class Visitor> void for_each_entry(Visitor visit) const {
-    for (const auto &[key, entry] :
-         value_->get_ref<const nlohmann::json::object_t &>()) {
+  template <class Visitor>
+  void for_each_entry(Visitor visit) const {
+    for (const auto& [key, entry] : value_->get_ref<const nlohmann::json::object_t&>()) {
       visit(std::string_view{key}, JsonSource{entry});
     }
   }
   /// `visit(value)` for each element of an array.
-  template <class Visitor> void for_each_element(Visitor visit) const {
-    for (const nlohmann::json &element : *value_) {
+  template <class Visitor>
+  void for_each_element(Visitor visit) const {
+    for (const nlohmann::json& element : *value_) {
       visit(JsonSource{element});
     }
   }
@@ -57,8 +57,8 @@ public:
   /// What the value is, with its article: "a string".
   [[nodiscard]] std::string describe() const;
 
-private:
-  const nlohmann::json *value_;
+ private:
+  const nlohmann::json* value_;
 };
 
-} // namespace danaus::messages::detail
+}  // namespace danaus::messages::detail

@@ -5,14 +5,14 @@
 namespace danaus::messages::detail {
 namespace {
 
-constexpr std::size_t max_quoted_length = 64;
+constexpr std::size_t max_printed_length = 64;
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-} // namespace
+}  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char character : text.substr(0, max_quoted_length)) {
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char character : text.substr(0, max_printed_length)) {
     const auto code = static_cast<unsigned char>(character);
     if (code >= 0x20U && code < 0x7FU) {
       result += character;
@@ -22,8 +22,14 @@ std::string quoted(std::string_view text) {
       result += hex_digits[code & 0xFU];
     }
   }
-  result += text.size() > max_quoted_length ? "…'" : "'";
+  if (text.size() > max_printed_length) {
+    result += "...";
+  }
   return result;
 }
 
-} // namespace danaus::messages::detail
+std::string quoted(std::string_view text) {
+  return "'" + printable(text) + "'";
+}
+
+}  // namespace danaus::messages::detail

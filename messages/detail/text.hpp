@@ -8,14 +8,17 @@
 
 namespace danaus::messages::detail {
 
-/// `text` in single quotes, non-printing bytes escaped, cut after 64 bytes.
+/// `text` with non-printing bytes escaped, cut after 64 bytes.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// The same in single quotes.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 /// The names, separated by ", ".
 template <std::ranges::input_range Names>
-[[nodiscard]] std::string joined(const Names &names) {
+[[nodiscard]] std::string joined(const Names& names) {
   std::string text;
-  for (const auto &name : names) {
+  for (const auto& name : names) {
     if (!text.empty()) {
       text += ", ";
     }
@@ -24,4 +27,4 @@ template <std::ranges::input_range Names>
   return text;
 }
 
-} // namespace danaus::messages::detail
+}  // namespace danaus::messages::detail
