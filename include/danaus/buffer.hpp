@@ -18,6 +18,10 @@ namespace danaus {
 class Worker;
 class QueuePair;
 
+namespace worker {
+struct BufferKeys;
+}
+
 /// A handle to a registered buffer of some worker. A value: copy it, serialise it, send it by any
 /// means. Any thread.
 class RemoteBuffer {
@@ -53,13 +57,12 @@ class BufferSlice {
   friend class Buffer;
   friend class QueuePair;
   friend class Worker;
-  struct Keys;
-  BufferSlice(std::span<std::byte> memory, std::shared_ptr<const Keys> keys)
+  BufferSlice(std::span<std::byte> memory, std::shared_ptr<const worker::BufferKeys> keys)
       : memory_{memory}, keys_{std::move(keys)} {}
 
   std::span<std::byte> memory_;
   // Shared with the Buffer: a slice may be in use by a put while the Buffer is being released.
-  std::shared_ptr<const Keys> keys_;
+  std::shared_ptr<const worker::BufferKeys> keys_;
 };
 
 /// Registered memory of this process. Destroying it revokes and deregisters; the memory stays the

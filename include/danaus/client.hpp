@@ -43,8 +43,8 @@ class Client {
     return *std::move(value);
   }
 
-  /// The same untyped. `delivered`, if given, tells an `Err` of the manager's (true) from a failure to
-  /// get any reply (false).
+  /// The same untyped. `delivered`, if given, tells an `Err` of the manager's (true) from a failure
+  /// to get any reply (false).
   [[nodiscard]] messages::ReplyBody request(const messages::ActorRef& to,
                                             const messages::Message& message,
                                             std::chrono::milliseconds timeout,

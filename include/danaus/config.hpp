@@ -29,8 +29,8 @@ enum class RegisterPolicy : std::uint8_t {
 struct WorkerConfig {
   /// [A-Za-z0-9._-]{1,200}; unique among the workers that talk to each other.
   std::string identity;
-  /// ZeroMQ endpoint to serve on (tcp://HOST:PORT or ipc://PATH; a port may be `*`). Empty: a passive
-  /// worker, which can ask and move bytes but which nobody dials.
+  /// ZeroMQ endpoint to serve on (tcp://HOST:PORT or ipc://PATH; a port may be `*`). Empty: a
+  /// passive worker, which can ask and move bytes but which nobody dials.
   std::string bind;
   /// The endpoint that others dial; empty: the bound one. Needed when `bind` is a wildcard address.
   std::string advertise;

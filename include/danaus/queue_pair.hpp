@@ -1,5 +1,5 @@
-// QueuePair: a connected queue pair to a peer, shared with everyone in the process who asked for the
-// same one. Puts and gets go from the calling thread straight to the device.
+// QueuePair: a connected queue pair to a peer, shared with everyone in the process who asked for
+// the same one. Puts and gets go from the calling thread straight to the device.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,9 @@ struct Completion {
   std::expected<void, Error> outcome;
 };
 
-/// One rule of sizes, on every transport: an operation moves all of its source; the destination must
-/// be at least as large, its prefix is filled and its tail left as it was; a smaller destination is
-/// SizeMismatch. Any thread, several at once; must not outlive its Worker.
+/// One rule of sizes, on every transport: an operation moves all of its source; the destination
+/// must be at least as large, its prefix is filled and its tail left as it was; a smaller
+/// destination is SizeMismatch. Any thread, several at once; must not outlive its Worker.
 class QueuePair {
  public:
   QueuePair(QueuePair&&) noexcept;
@@ -34,9 +34,9 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
   ~QueuePair();
 
-  /// RDMA write: `local` into `remote`; returns when the bytes are there. Throws Error: SizeMismatch;
-  /// Timeout, after which nothing touches `local` any more and the queue pair is in ERR (ask the
-  /// Worker for a new one); or as the completion status says.
+  /// RDMA write: `local` into `remote`; returns when the bytes are there. Throws Error:
+  /// SizeMismatch; Timeout, after which nothing touches `local` any more and the queue pair is in
+  /// ERR (ask the Worker for a new one); or as the completion status says.
   void put(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
 
   /// RDMA read: `remote` into `local`; as `put` otherwise.

@@ -14,13 +14,14 @@
 #include "danaus/config.hpp"
 #include "danaus/queue_pair.hpp"
 #include "messages/actor_ref.hpp"
+#include "messages/envelope.hpp"
 #include "messages/message.hpp"
 #include "messages/values.hpp"
 
 namespace danaus {
 
-/// Any thread, several at once. Destroying it drains for at most 2 s, closes its sockets and releases
-/// everything; Buffers and QueuePairs must be gone before.
+/// Any thread, several at once. Destroying it drains for at most 2 s, closes its sockets and
+/// releases everything; Buffers and QueuePairs must be gone before.
 class Worker {
  public:
   /// Starts serving. Throws Error: InvalidArgument, PermissionDenied (a reachable bind without

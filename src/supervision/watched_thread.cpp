@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 
 #include "messages/error.hpp"
 #include "supervision/signal_mask.hpp"
@@ -27,15 +28,41 @@ std::shared_ptr<ThreadVitals> make_vitals(std::string name, Watch watch) {
 
 }  // namespace
 
+/// Beats in the context for as long as the thread is not asked to end.
+class WatchedThread::Heart : public std::enable_shared_from_this<Heart> {
+ public:
+  Heart(asio::io_context& context, std::shared_ptr<ThreadVitals> vitals,
+        std::chrono::steady_clock::duration interval)
+      : vitals_{std::move(vitals)}, interval_{interval}, timer_{context} {}
+
+  void beat() {
+    vitals_->beats.fetch_add(1, std::memory_order_relaxed);
+    if (vitals_->ending) {
+      return;
+    }
+    timer_.expires_after(interval_);
+    timer_.async_wait([self = shared_from_this()](const std::error_code& error) {
+      if (!error) {
+        self->beat();
+      }
+    });
+  }
+
+  void stop() { timer_.cancel(); }
+
+ private:
+  std::shared_ptr<ThreadVitals> vitals_;
+  std::chrono::steady_clock::duration interval_;
+  asio::steady_timer timer_;
+};
+
 WatchedThread::WatchedThread(std::string name, asio::io_context& context, Watch watch,
                              std::chrono::steady_clock::duration beat_interval,
                              FailureSink& failures)
     : vitals_{make_vitals(std::move(name), watch)},
       context_{context},
-      beat_interval_{beat_interval},
       failures_{failures},
-      work_{context.get_executor()},
-      timer_{context} {
+      work_{context.get_executor()} {
   const BlockedSignals blocked;
   try {
     thread_ = std::thread{[this] { run(); }};
@@ -46,7 +73,8 @@ WatchedThread::WatchedThread(std::string name, asio::io_context& context, Watch 
                     vitals_->name, error.what())};
   }
   if (watch == Watch::stall) {
-    asio::post(context_, [this] { beat(); });
+    heart_ = std::make_shared<Heart>(context_, vitals_, beat_interval);
+    asio::post(context_, [heart = heart_] { heart->beat(); });
   }
 }
 
@@ -81,22 +109,11 @@ void WatchedThread::leave() {
   has_ended_.notify_all();
 }
 
-void WatchedThread::beat() {
-  vitals_->beats.fetch_add(1, std::memory_order_relaxed);
-  if (vitals_->ending) {
-    return;
-  }
-  timer_.expires_after(beat_interval_);
-  timer_.async_wait([this](const std::error_code& error) {
-    if (!error) {
-      beat();
-    }
-  });
-}
-
 void WatchedThread::ask_to_end() {
   if (!vitals_->ending.exchange(true)) {
-    asio::post(context_, [this] { timer_.cancel(); });
+    if (heart_) {
+      asio::post(context_, [heart = heart_] { heart->stop(); });
+    }
     work_.reset();
   }
 }

@@ -14,7 +14,6 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 
 #include "danaus/failure.hpp"
 
@@ -65,16 +64,18 @@ class WatchedThread {
   [[nodiscard]] const std::shared_ptr<ThreadVitals>& vitals() const noexcept { return vitals_; }
 
  private:
+  class Heart;
+
   void run();
-  void beat();
   void leave();
 
   std::shared_ptr<ThreadVitals> vitals_;
   asio::io_context& context_;
-  std::chrono::steady_clock::duration beat_interval_;
   FailureSink& failures_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::steady_timer timer_;
+  // Shared with its handlers in the context, which may be run again when this object is gone. None
+  // for a thread that need not beat.
+  std::shared_ptr<Heart> heart_;
   std::mutex mutex_;
   std::condition_variable has_ended_;
   std::thread thread_;
