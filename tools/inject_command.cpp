@@ -1,0 +1,116 @@
+// `danaus inject`: one message, typed by hand, to one manager.
+#include <spdlog/fmt/fmt.h>
+
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "danaus/client.hpp"
+#include "messages/actor_ref.hpp"
+#include "messages/json.hpp"
+#include "tools/commands.hpp"
+#include "tools/json_output.hpp"
+#include "tools/message_catalog.hpp"
+#include "tools/message_input.hpp"
+
+namespace danaus::tools {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds default_timeout{5'000};
+
+struct Options {
+  std::string target;
+  std::string message;
+  std::string fields;
+  std::optional<milliseconds> timeout;
+  std::string identity;
+  bool cast = false;
+  bool list = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("REF", options.target, "The manager: ID@ENDPOINT")->type_name("");
+  app.add_option("MESSAGE", options.message, "The message's name")->type_name("");
+  app.add_option("JSON", options.fields, "Its fields as a JSON object; - reads standard input")
+      ->type_name("");
+  add_duration(app, "--timeout", options.timeout,
+               "How long to wait for the reply; a Transfer is waited for as long as it may take")
+      ->default_str("5s");
+  app.add_option("--identity", options.identity, "Who to speak as");
+  app.add_flag("--cast", options.cast, "Ask for no reply");
+  app.add_flag("--list", options.list, "List the messages with their fields and exit");
+}
+
+std::string catalog_text() {
+  std::string text = "Messages (fields with ? may be left out):\n";
+  for (const MessageEntry& message : message_catalog()) {
+    text += fmt::format("  {} {} -> {}\n", message.name, describe(message.fields), message.reply);
+  }
+  text += "\nWhere:\n";
+  for (const TypeEntry& type : type_catalog()) {
+    text += fmt::format("  {} = {}\n", type.name, describe(type.fields));
+  }
+  text += "\nAn ActorRef under \"other\" or \"owner\" may be written \"ID@ENDPOINT\".";
+  return text;
+}
+
+/// A Transfer names its own time; its reply is worth waiting for somewhat longer.
+milliseconds timeout_of(const Options& options, const messages::Message& message) {
+  if (options.timeout) {
+    return *options.timeout;
+  }
+  const auto* service = std::get_if<messages::ServiceMessage>(&message);
+  const auto* transfer = service != nullptr ? std::get_if<messages::Transfer>(service) : nullptr;
+  return default_timeout + milliseconds{transfer != nullptr ? transfer->timeout_ms : 0};
+}
+
+}  // namespace
+
+ExitCode inject_command(Arguments arguments) {
+  CLI::App app{"Sends a message to a manager and prints its reply as one JSON line.",
+               "danaus inject"};
+  Options options;
+  declare(app, options);
+  if (const auto exit = parse(app, arguments)) {
+    return *exit;
+  }
+  if (options.list) {
+    print_line(catalog_text());
+    return ExitCode::success;
+  }
+  if (options.target.empty() || options.message.empty()) {
+    throw UsageError{"write REF and MESSAGE; 'danaus inject --list' lists the messages"};
+  }
+  if (!options.identity.empty() && !messages::is_valid_identity(options.identity)) {
+    throw UsageError{
+        fmt::format("--identity \"{}\": write 1 to {} letters, digits, '.', '_' or '-'",
+                    options.identity, messages::max_identity_length)};
+  }
+  const messages::ActorRef target = parse_target(options.target);
+  const messages::Message message = parse_message(
+      options.message, options.fields == "-" ? read_bounded(std::cin) : options.fields);
+
+  Client client{{.identity = options.identity}};
+  if (options.cast) {
+    client.cast(target, message);
+    return ExitCode::success;
+  }
+  bool delivered = false;
+  const messages::ReplyBody reply =
+      client.request(target, message, timeout_of(options, message), &delivered);
+  if (!reply && !delivered) {
+    report("inject", reply.error());
+    return ExitCode::unreachable;
+  }
+  print_line(to_line(messages::to_json(reply)));
+  return reply ? ExitCode::success : ExitCode::failed;
+}
+
+}  // namespace danaus::tools
