@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,11 +15,13 @@
 namespace danaus::transport::soft {
 
 struct EngineState {
-  EngineState(std::string address, asio::io_context& data_context)
-      : advertised_address{std::move(address)}, data{data_context} {}
+  EngineState(std::string address, std::chrono::milliseconds hello_patience,
+              asio::io_context& data_context)
+      : advertised_address{std::move(address)}, hello_timeout{hello_patience}, data{data_context} {}
 
   /// What endpoints carry; empty when nobody can dial us.
   const std::string advertised_address;
+  const std::chrono::milliseconds hello_timeout;
   /// Set once, before any device is handed out.
   std::uint16_t port = 0;
   asio::io_context& data;

@@ -22,10 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From accept to a hello that is accepted. An RC queue pair retries for about as long: 7 times 67
-/// ms at least (timeout 14, retry_cnt 7 of ibv_modify_qp(3)); a peer that is about to be connected
-/// needs one message more.
-constexpr std::chrono::milliseconds hello_patience = 5s;
 /// Between looks at a queue pair that is not connected yet.
 constexpr std::chrono::milliseconds not_ready_pause = 5ms;
 /// How long, and for how many bytes, a requester may go on sending after its error status.
@@ -131,7 +127,7 @@ ResponderConnection::Step ResponderConnection::after_failed_call(int error, Step
 // -- hello ----------------------------------------------------------------------------------------
 
 asio::awaitable<bool> ResponderConnection::receive_hello() {
-  start_deadline(hello_patience);
+  start_deadline(engine_->hello_timeout);
   std::array<std::byte, sizeof(Hello)> bytes{};
   std::size_t size = 0;
   while (size < bytes.size()) {

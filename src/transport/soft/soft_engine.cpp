@@ -13,14 +13,22 @@
 
 namespace danaus::transport::soft {
 
+namespace {
+
+// What endpoints carry: nothing when there is no listener to dial.
+std::string dialled_address(const SoftEngineConfig& config) {
+  if (config.listen_address.empty()) {
+    return {};
+  }
+  return config.advertised_address.empty() ? config.listen_address : config.advertised_address;
+}
+
+}  // namespace
+
 class SoftEngine::Impl {
  public:
   Impl(const SoftEngineConfig& config, asio::io_context& data)
-      : state{std::make_shared<EngineState>(
-            config.listen_address.empty() || !config.advertised_address.empty()
-                ? (config.listen_address.empty() ? std::string{} : config.advertised_address)
-                : config.listen_address,
-            data)},
+      : state{std::make_shared<EngineState>(dialled_address(config), config.hello_timeout, data)},
         devices{config.devices} {
     for (unsigned i = 0; i < std::max(config.responders, 1U); ++i) {
       responders.push_back(std::make_unique<Responder>(state));

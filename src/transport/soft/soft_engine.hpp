@@ -3,6 +3,7 @@
 // Created and destroyed by the worker; soft devices refer to it and must not outlive it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,10 @@ struct SoftEngineConfig {
   unsigned responders = 2;
   /// How many soft devices to offer: soft0, soft1, …
   unsigned devices = 1;
+  /// From accepting a connection until its hello is there and its queue pair takes requests. An RC
+  /// queue pair retries for 7 times 67 ms at least (retry_cnt 7, timeout 14 of ibv_modify_qp(3)); a
+  /// peer that is about to be connected needs one message more.
+  std::chrono::milliseconds hello_timeout{5'000};
 };
 
 class SoftEngine {

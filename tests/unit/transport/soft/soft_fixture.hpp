@@ -56,7 +56,8 @@ class RunningEngine {
             .listen_port = 0,
             .advertised_address = "127.0.0.1",
             .responders = 2,
-            .devices = 1};
+            .devices = 1,
+            .hello_timeout = std::chrono::seconds{5}};
   }
   static SoftEngineConfig passive() { return {}; }
 
@@ -70,7 +71,7 @@ class RunningEngine {
     threads_.clear();
   }
 
-  [[nodiscard]] SoftEngine& engine() noexcept { return engine_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return engine_.port(); }
   [[nodiscard]] std::uint64_t counter(const std::string& name) const {
     return engine_.counters().at("soft." + name);
   }

@@ -1,0 +1,115 @@
+// The frames of a data connection: round trips, and everything that must be refused.
+#include "transport/soft/frame.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace danaus::transport::soft {
+namespace {
+
+Hello some_hello() {
+  return {.destination_queue_pair = 0x123456,
+          .source_queue_pair = 0xFFFFFF,
+          .token = messages::random_bytes<16>()};
+}
+
+template <class Frame, class Decode>
+bool refuses(Frame frame, Decode decode) {
+  const auto bytes = encode(frame);
+  return !decode(std::span<const std::byte, sizeof(Frame)>{bytes});
+}
+
+TEST(SoftFrame, AHelloSurvivesItsJourney) {
+  const Hello hello = some_hello();
+  const auto bytes = encode(hello);
+  const auto decoded = decode_hello(bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->destination_queue_pair, hello.destination_queue_pair);
+  EXPECT_EQ(decoded->source_queue_pair, hello.source_queue_pair);
+  EXPECT_EQ(decoded->token, hello.token);
+}
+
+TEST(SoftFrame, AHelloBeginsWithItsNameInPlainText) {
+  const auto bytes = encode(some_hello());
+  EXPECT_EQ(std::memcmp(bytes.data(), "DANAUSD1", 8), 0);
+}
+
+TEST(SoftFrame, RefusesAHelloOfAnotherProtocolOrVersion) {
+  Hello magic = some_hello();
+  magic.magic ^= 1U;
+  EXPECT_TRUE(refuses(magic, decode_hello));
+  Hello version = some_hello();
+  version.version = 2;
+  EXPECT_TRUE(refuses(version, decode_hello));
+  Hello reserved = some_hello();
+  reserved.reserved = 1;
+  EXPECT_TRUE(refuses(reserved, decode_hello));
+}
+
+TEST(SoftFrame, RefusesAHelloWithImpossibleQueuePairNumbers) {
+  Hello none = some_hello();
+  none.destination_queue_pair = 0;
+  EXPECT_TRUE(refuses(none, decode_hello));
+  Hello large = some_hello();
+  large.source_queue_pair = max_queue_pair_number + 1;
+  EXPECT_TRUE(refuses(large, decode_hello));
+}
+
+TEST(SoftFrame, RefusesRequestsLongerThanAWorkRequest) {
+  RequestHeader request{.length = max_work_request_length};
+  EXPECT_FALSE(refuses(request, decode_request));
+  request.length = max_work_request_length + 1;
+  EXPECT_TRUE(refuses(request, decode_request));
+  request.length = ~std::uint64_t{0};
+  EXPECT_TRUE(refuses(request, decode_request));
+}
+
+TEST(SoftFrame, RefusesRequestsWithUnknownOpcodes) {
+  RequestHeader request{.opcode = static_cast<Opcode>(2)};
+  EXPECT_TRUE(refuses(request, decode_request));
+  request = {.reserved = {0, 1, 0}};
+  EXPECT_TRUE(refuses(request, decode_request));
+}
+
+TEST(SoftFrame, RefusesResponsesThatNoResponderGives) {
+  EXPECT_FALSE(refuses(Response{}, decode_response));
+  EXPECT_TRUE(refuses(Response{.kind = static_cast<ResponseKind>(0)}, decode_response));
+  EXPECT_TRUE(refuses(Response{.reserved = 1}, decode_response));
+  EXPECT_TRUE(refuses(Response{.length = 1}, decode_response)) << "a completion carries nothing";
+  const auto flushed = static_cast<std::uint8_t>(CompletionStatus::work_request_flushed);
+  EXPECT_TRUE(refuses(Response{.status = flushed}, decode_response));
+  EXPECT_TRUE(refuses(Response{.status = 200}, decode_response));
+  EXPECT_TRUE(refuses(Response{.kind = ResponseKind::data}, decode_response)) << "empty data";
+  EXPECT_TRUE(refuses(Response{.kind = ResponseKind::data, .length = max_chunk_length + 1},
+                      decode_response));
+}
+
+RC_GTEST_PROP(SoftFrame, ARequestSurvivesItsJourney,
+              (std::uint32_t sequence, bool put, std::uint64_t address, std::uint64_t rkey)) {
+  const RequestHeader request{.sequence = sequence,
+                              .opcode = put ? Opcode::rdma_write : Opcode::rdma_read,
+                              .length = rkey % (max_work_request_length + 1),
+                              .remote_address = address,
+                              .rkey = rkey};
+  const auto bytes = encode(request);
+  const auto decoded = decode_request(bytes);
+  RC_ASSERT(decoded.has_value());
+  RC_ASSERT(encode(*decoded) == bytes);
+}
+
+RC_GTEST_PROP(SoftFrame, WhatIsDecodedFromAnyBytesIsWithinBounds, ()) {
+  const auto bytes = *rc::gen::container<std::array<std::uint8_t, sizeof(Response)>>(
+      rc::gen::arbitrary<std::uint8_t>());
+  std::array<std::byte, sizeof(Response)> frame{};
+  std::memcpy(frame.data(), bytes.data(), frame.size());
+  if (const auto response = decode_response(frame)) {
+    RC_ASSERT(response->length <= max_chunk_length);
+    RC_ASSERT((response->kind == ResponseKind::data) == (response->length != 0));
+  }
+}
+
+}  // namespace
+}  // namespace danaus::transport::soft
