@@ -1,11 +1,9 @@
-// Manager: the actor. Owns the devices' domains, the memory registrations and the queue pairs of one
-// worker and answers every message of ManagerMessage and ServiceMessage.
-// Everything here runs on the `mailbox` thread; device calls that may block are awaited on
-// `device-work`, Transfers run on `data`.
+// Manager: the actor. Owns the devices' domains, the memory registrations and the queue pairs of
+// one worker and answers every message of ManagerMessage and ServiceMessage. Everything here runs
+// on the `mailbox` thread; device calls that may block are awaited on `device-work`, Transfers run
+// on `data`.
 #pragma once
 
-#include <asio/awaitable.hpp>
-#include <asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -16,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+
 #include "danaus/config.hpp"
 #include "mailbox/mailbox.hpp"
 #include "messages/message.hpp"
@@ -23,6 +24,8 @@
 #include "transport/transport.hpp"
 
 namespace danaus::manager {
+
+class PeerLink;
 
 struct ManagerConfig {
   /// The device that "" stands for: a name, "auto" or "soft".
@@ -32,6 +35,9 @@ struct ManagerConfig {
   bool require_rdma = false;
   /// Bound on one connect attempt.
   std::chrono::milliseconds connect_timeout{10'000};
+  /// How long a caller waits for the PeerReady of a peer that connected to us before it asks
+  /// itself.
+  std::chrono::milliseconds ready_patience{1'000};
   /// Transfers that run at once; one more is Busy.
   std::size_t max_transfers = 64;
 };
@@ -53,8 +59,13 @@ struct QueuePairHandle {
 class Manager {
  public:
   /// `mailbox`, `device_work` and `data` outlive the manager. `counters` adds further components'
-  /// counters to GetStats. Does not open any device.
+  /// counters to GetStats. Does not open any device. Throws Error where the configured device
+  /// cannot be had: UnknownDevice, DeviceUnusable.
   Manager(ManagerConfig config, mailbox::Mailbox& mailbox, asio::io_context& device_work,
+          asio::io_context& data, std::vector<std::unique_ptr<transport::Device>> devices,
+          std::function<std::map<std::string, std::uint64_t>()> counters = {});
+  /// The same over any link to peers.
+  Manager(ManagerConfig config, std::unique_ptr<PeerLink> link, asio::io_context& device_work,
           asio::io_context& data, std::vector<std::unique_ptr<transport::Device>> devices,
           std::function<std::map<std::string, std::uint64_t>()> counters = {});
   Manager(const Manager&) = delete;

@@ -1,0 +1,78 @@
+#include "manager/connections.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+namespace danaus::manager {
+namespace {
+
+/// A queue pair and the domain that it lives in, which must go after it, whoever lets go last.
+struct DomainQueuePair {
+  DomainQueuePair(std::shared_ptr<transport::Domain> owner,
+                  std::unique_ptr<transport::QueuePair> queue_pair, std::string peer)
+      : domain{std::move(owner)}, operations{std::move(queue_pair), std::move(peer)} {}
+  std::shared_ptr<transport::Domain> domain;
+  transport::OperationQueue operations;
+};
+
+}  // namespace
+
+asio::awaitable<std::expected<std::shared_ptr<transport::OperationQueue>, Error>>
+Connections::create(QueuePairKey key) {
+  using Result = std::expected<std::shared_ptr<transport::OperationQueue>, Error>;
+  if (table.entries().size() >= max_queue_pairs) {
+    co_return std::unexpected{
+        Error{ErrorCode::resource_exhausted,
+              fmt::format("{} has {} queue pairs, the most at once; close some by ClosePeer",
+                          link.self().id, max_queue_pairs)}};
+  }
+  auto domain = co_await devices.open(key.self_device);
+  if (!domain) {
+    co_return std::unexpected{std::move(domain).error()};
+  }
+  auto create_queue_pair = [domain = *std::move(domain), peer = describe_peer(key)]() -> Result {
+    const transport::QueuePairConfig config;
+    auto queue_pair = domain->create_queue_pair(config);
+    if (!queue_pair) {
+      return std::unexpected{std::move(queue_pair).error()};
+    }
+    auto holder = std::make_shared<DomainQueuePair>(domain, *std::move(queue_pair), peer);
+    return std::shared_ptr<transport::OperationQueue>{holder, &holder->operations};
+  };
+  Result created = co_await work.run(std::move(create_queue_pair));
+  if (created) {
+    ++counters.queue_pairs_created;
+  }
+  co_return created;
+}
+
+asio::awaitable<std::expected<void, Error>> Connections::initialize(
+    std::shared_ptr<transport::OperationQueue> operations) {
+  if (operations->queue_pair().state() != transport::QueuePairState::reset) {
+    co_return std::expected<void, Error>{};
+  }
+  auto initialize_queue_pair = [operations] { return operations->queue_pair().initialize(); };
+  co_return co_await work.run(std::move(initialize_queue_pair));
+}
+
+asio::awaitable<std::expected<void, Error>> Connections::connect(
+    std::shared_ptr<transport::OperationQueue> operations, messages::QpInfo endpoint) {
+  auto connect_queue_pair = [operations, endpoint = std::move(endpoint)] {
+    return operations->queue_pair().connect(endpoint);
+  };
+  co_return co_await work.run(std::move(connect_queue_pair));
+}
+
+std::string describe_peer(const QueuePairKey& key) {
+  return fmt::format("{} ({})", key.peer, key.peer_device);
+}
+
+Error replaced_error(const QueuePairKey& key, std::string_view why) {
+  return {ErrorCode::queue_pair_reset,
+          fmt::format("the queue pair from {} to {} was reset: {}; request it again",
+                      key.self_device, describe_peer(key), why),
+          {{"peer", key.peer}, {"device", key.self_device}}};
+}
+
+}  // namespace danaus::manager
