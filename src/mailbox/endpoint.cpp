@@ -1,11 +1,14 @@
 #include "mailbox/endpoint.hpp"
 
+#include <arpa/inet.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string_view>
 
 #include "messages/actor_ref.hpp"
@@ -73,6 +76,22 @@ std::string_view port_of(std::string_view endpoint) {
   return endpoint.substr(endpoint.rfind(':') + 1);
 }
 
+/// "tcp://192.0.2.1:4000": bound as IPv6 it would be reported in the form [::ffff:192.0.2.1].
+bool has_ipv4_address(std::string_view endpoint) {
+  const std::size_t start = tcp_scheme.size();
+  const std::string host{endpoint.substr(start, endpoint.rfind(':') - start)};
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+/// "*", or what fits in 16 bits: libzmq takes a larger number modulo 65536.
+bool has_valid_port(std::string_view endpoint) {
+  const std::string_view port = port_of(endpoint);
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return port == "*" || (error == std::errc{} && end == port.data() + port.size());
+}
+
 bool is_wildcard(std::string_view endpoint) {
   return endpoint.starts_with("tcp://0.0.0.0:") || endpoint.starts_with("tcp://[::]:") ||
          endpoint.starts_with("tcp://*:");
@@ -82,7 +101,8 @@ bool is_wildcard(std::string_view endpoint) {
 
 std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint) {
   const bool is_ipc = endpoint.starts_with(ipc_scheme);
-  if (!is_ipc && !endpoint.starts_with(tcp_scheme)) {
+  const bool is_tcp = endpoint.starts_with(tcp_scheme) && has_valid_port(endpoint);
+  if (!is_ipc && !is_tcp) {
     throw_bind_error(ErrorCode::invalid_argument, endpoint,
                      "not an endpoint; write tcp://ADDRESS:PORT or ipc://PATH");
   }
@@ -91,6 +111,9 @@ std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint) {
                      "a process already serves there; stop it, or choose another path");
   }
   try {
+    if (is_tcp && has_ipv4_address(endpoint)) {
+      socket.set(zmq::sockopt::ipv6, false);
+    }
     socket.bind(endpoint);
   } catch (const zmq::error_t& error) {
     translate_bind_error(endpoint, error);

@@ -65,8 +65,10 @@ struct MailboxConfig {
 
 class Mailbox {
  public:
-  /// Answers one request; for a cast its result is dropped. May await; an exception that escapes is
-  /// answered with Internal unless it says that the process is broken (then it is fatal).
+  /// Answers one request; for a cast its result is dropped. May await. An exception that escapes is
+  /// answered: an Error as it is, std::bad_alloc with ResourceExhausted, others with Internal. A
+  /// FatalError (fatal_error.hpp) and what is no std::exception go to the FailureSink besides. What
+  /// a handler awaits on another io_context must be gone before the mailbox is destroyed.
   using Handler = std::function<asio::awaitable<messages::ReplyBody>(Request)>;
 
   /// Binds. Throws Error: InvalidArgument, IoFailed (address in use, no permission).
@@ -79,14 +81,18 @@ class Mailbox {
   [[nodiscard]] const messages::ActorRef& self() const noexcept;
   [[nodiscard]] const messages::Incarnation& incarnation() const noexcept;
 
-  /// The context of the mailbox thread. Handlers and the manager's tables live on it. Any thread.
+  /// The context of the mailbox thread. Handlers and the manager's tables live on it. Its `run()`
+  /// returns when `shut_down` is done and no handler is left; what escapes from `run()` is fatal.
+  /// Any thread.
   [[nodiscard]] asio::io_context& context() noexcept;
 
   /// Starts serving with `handler`. Once, before or while `context()` runs.
   void serve(Handler handler);
 
   /// Sends a request and awaits its reply; ends by `deadline` in any case. With an incarnation only
-  /// that life of the peer answers, any other says StalePeer. Errors are in the reply's body.
+  /// that life of the peer answers, any other says StalePeer. Errors are in the reply's body. The
+  /// first refused connect is Unreachable at once: who expects a peer that is just starting tries
+  /// again. What lives at the endpoint under another identity can only say WrongAddressee.
   asio::awaitable<PeerReply> request(messages::ActorRef to,
                                      std::optional<messages::Incarnation> incarnation,
                                      messages::Message message, Clock::time_point deadline);
@@ -96,7 +102,7 @@ class Mailbox {
             const messages::Message& message);
 
   /// Stops accepting, ends our own requests with ShuttingDown, waits until no handler is active or
-  /// `patience` has passed, sends what replies are ready, closes the sockets.
+  /// `patience` has passed, sends what replies are ready, closes the sockets. Not from a handler.
   asio::awaitable<void> shut_down(std::chrono::milliseconds patience);
 
   /// Counted since start, by name ("mailbox.malformed_frames").

@@ -32,12 +32,7 @@ void ReplyQueues::send(const std::string& client, int connection, EncodedReply r
 }
 
 SendOutcome ReplyQueues::try_send(const std::string& client, const EncodedReply& reply) {
-  const SendOutcome outcome = router_.send({bytes_of(client), reply.header, reply.body});
-  if (!queues_.empty()) {
-    // This send may have swallowed the news that another client has room again.
-    router_.wake();
-  }
-  return outcome;
+  return router_.send({bytes_of(client), reply.header, reply.body});
 }
 
 void ReplyQueues::enqueue(const std::string& client, int connection, EncodedReply reply) {
@@ -59,6 +54,7 @@ void ReplyQueues::enqueue(const std::string& client, int connection, EncodedRepl
   queue.bytes += size;
   total_bytes_ += size;
   queue.replies.push_back(std::move(reply));
+  router_.wake_when_writable();
 }
 
 void ReplyQueues::flush() {
@@ -66,13 +62,16 @@ void ReplyQueues::flush() {
     const bool done = flush_queue(entry->first, entry->second);
     entry = done ? queues_.erase(entry) : std::next(entry);
   }
+  if (!queues_.empty()) {
+    router_.wake_when_writable();
+  }
 }
 
 /// True when nothing is left to send.
 bool ReplyQueues::flush_queue(const std::string& client, Queue& queue) {
   while (!queue.replies.empty()) {
     const EncodedReply& reply = queue.replies.front();
-    const SendOutcome outcome = router_.send({bytes_of(client), reply.header, reply.body});
+    const SendOutcome outcome = try_send(client, reply);
     if (outcome == SendOutcome::full) {
       return false;
     }

@@ -1,12 +1,15 @@
 #include "mailbox/zmq_socket.hpp"
 
+#include <poll.h>
 #include <spdlog/fmt/fmt.h>
 
+#include <chrono>
 #include <utility>
 
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 
 #include "mailbox/fatal_error.hpp"
 
@@ -16,6 +19,9 @@ namespace {
 /// Parts of one message that are thrown away in one turn: libzmq does not bound how many a message
 /// has, and nobody else is served meanwhile.
 constexpr std::size_t max_parts_discarded_per_turn = 4096;
+
+/// How late a full client's room may be noticed when the edge that told of it was swallowed.
+constexpr std::chrono::milliseconds retry_interval{10};
 
 [[noreturn]] void throw_fatal(const char* operation, const zmq::error_t& error) {
   throw FatalError{fmt::format("{} on a mailbox socket failed: {}", operation, error.what())};
@@ -50,9 +56,32 @@ class ZmqSocket::State : public std::enable_shared_from_this<State> {
     });
   }
 
+  void wake_when_writable() {
+    if (!open_ || wants_room_) {
+      return;
+    }
+    wants_room_ = true;
+    if (!retry_timer_) {
+      retry_timer_.emplace(context_);
+    }
+    retry_timer_->expires_after(retry_interval);
+    retry_timer_->async_wait([self = shared_from_this()](const std::error_code& error) {
+      self->wants_room_ = false;
+      if (!error) {
+        self->wake();
+      }
+    });
+  }
+
   /// After any operation: the edge may be gone, the events are not.
   void look() {
-    if (open_ && (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0) {
+    if (!open_) {
+      return;
+    }
+    // ZMQ_EVENTS says of a ROUTER that some client has room, not which: while one is full, news is
+    // what counts, and asking for the events would swallow it.
+    const bool has_news = wants_room_ && is_signalled();
+    if (has_news || (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0) {
       wake();
     }
   }
@@ -131,6 +160,7 @@ class ZmqSocket::State : public std::enable_shared_from_this<State> {
         descriptor_->release();
         descriptor_.reset();
       }
+      retry_timer_.reset();
       socket_.set(zmq::sockopt::linger, linger_ms);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
       // Closing goes on without.
@@ -156,10 +186,17 @@ class ZmqSocket::State : public std::enable_shared_from_this<State> {
         });
   }
 
+  [[nodiscard]] bool is_signalled() const {
+    pollfd descriptor{.fd = socket_.get(zmq::sockopt::fd), .events = POLLIN, .revents = 0};
+    return ::poll(&descriptor, 1, 0) > 0;
+  }
+
   void run() {
     if (!open_) {
       return;
     }
+    // Has libzmq take in what is new, so that `on_ready_` finds it.
+    (void)socket_.get(zmq::sockopt::events);
     on_ready_();
     look();
   }
@@ -167,7 +204,9 @@ class ZmqSocket::State : public std::enable_shared_from_this<State> {
   asio::io_context& context_;
   zmq::socket_t socket_;
   std::optional<asio::posix::stream_descriptor> descriptor_;
+  std::optional<asio::steady_timer> retry_timer_;
   OnReady on_ready_;
+  bool wants_room_ = false;
   bool open_ = true;
   bool wake_posted_ = false;
   bool discarding_ = false;
@@ -210,6 +249,10 @@ SendOutcome ZmqSocket::send(std::initializer_list<std::span<const std::byte>> pa
 
 void ZmqSocket::wake() {
   state_->wake();
+}
+
+void ZmqSocket::wake_when_writable() {
+  state_->wake_when_writable();
 }
 
 void ZmqSocket::close(int linger_ms) noexcept {

@@ -73,6 +73,11 @@ class ZmqSocket {
   /// Has `on_ready` called once more, soon.
   void wake();
 
+  /// Has `on_ready` called when the socket may have room for what was `full`. ZeroMQ tells that too
+  /// by an edge alone, which a call of our own may swallow: so it is called after a few
+  /// milliseconds in any case.
+  void wake_when_writable();
+
   /// Closes; what is unsent lingers in the background for at most `linger_ms`. Idempotent.
   void close(int linger_ms) noexcept;
   [[nodiscard]] bool is_open() const noexcept;
