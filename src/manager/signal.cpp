@@ -30,7 +30,7 @@ asio::awaitable<void> Signal::wait_until(Clock::time_point deadline) {
   asio::steady_timer timer{context_, deadline};
   const Sleeping sleeping{sleepers_, timer};
   std::error_code woken;
-  const auto token = asio::redirect_error(asio::use_awaitable, woken);
+  auto token = asio::redirect_error(asio::use_awaitable, woken);
   co_await timer.async_wait(token);
 }
 

@@ -98,7 +98,7 @@ asio::awaitable<void> TransferOperation::sleep(asio::posix::stream_descriptor& d
     }
   });
   std::error_code woken;
-  const auto token = asio::redirect_error(asio::use_awaitable, woken);
+  auto token = asio::redirect_error(asio::use_awaitable, woken);
   co_await descriptor.async_wait(asio::posix::stream_descriptor::wait_read, token);
   *waiting = nullptr;
 }
