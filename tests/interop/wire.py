@@ -94,13 +94,13 @@ class Peer:
             if reply_head["id"] == head["id"]:
                 return reply_head, reply
 
-    def ask(self, ref, name, _timeout_ms=PATIENCE_S * 1000, **fields):
+    def ask(self, ref, name, /, **fields):
         """The `Ok` of a request's reply; raises ManagerError for an `Err`."""
-        head = self.header("request", ref, timeout_ms=_timeout_ms)
+        head = self.header("request", ref, timeout_ms=PATIENCE_S * 1000)
         _, reply = self.exchange(ref, head, body(name, fields))
         return value_of(reply)
 
-    def cast(self, ref, name, **fields):
+    def cast(self, ref, name, /, **fields):
         self.send(ref, [msgpack.packb(self.header("cast", ref)), msgpack.packb(body(name, fields))])
 
 

@@ -250,7 +250,7 @@ class Refusals(WireTest):
     def refused_in_all(self):
         """Everything that was counted as refused since the start of the test."""
         now = self.counters(self.left)
-        names = ("malformed_frames", "unsupported_versions", "unknown_messages", "invalid_senders",
+        names = ("malformed_frames", "unsupported_versions", "unknown_messages",
                  "wrong_addressees", "unexpected_replies")
         return sum(now[f"mailbox.{name}"] - self.before[f"mailbox.{name}"] for name in names)
 
