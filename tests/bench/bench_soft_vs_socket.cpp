@@ -55,7 +55,7 @@ std::array<int, 2> make_pipe() {
 
 /// Starts both processes, passes their lines on to each other, and returns what the requester
 /// found.
-nlohmann::json run_placement(const Placement& placement, unsigned rounds) {
+nlohmann::json run_placement(const Placement& placement, unsigned rounds, const std::string& only) {
   const auto to_requester = make_pipe();
   const auto from_requester = make_pipe();
   const auto to_responder = make_pipe();
@@ -63,11 +63,13 @@ nlohmann::json run_placement(const Placement& placement, unsigned rounds) {
   const auto requester = start_role({.role = "requester",
                                      .cpus = placement.requester,
                                      .rounds = rounds,
+                                     .only = only,
                                      .read_fd = to_requester[0],
                                      .write_fd = from_requester[1]});
   const auto responder = start_role({.role = "responder",
                                      .cpus = placement.responder,
                                      .rounds = rounds,
+                                     .only = only,
                                      .read_fd = to_responder[0],
                                      .write_fd = from_responder[1]});
   for (const int theirs :
@@ -122,12 +124,15 @@ void print(const nlohmann::json& report) {
   }
 }
 
-nlohmann::json compare(const std::vector<Placement>& placements, unsigned rounds) {
+nlohmann::json compare(const std::vector<Placement>& placements, unsigned rounds,
+                       const std::string& only) {
   nlohmann::json report;
   for (const auto& placement : placements) {
-    const auto results = run_placement(placement, rounds);
+    const auto results = run_placement(placement, rounds, only);
     for (const auto& target : targets) {
-      report[placement.name][target.name] = summary_of(results.at(target.name), target);
+      if (results.contains(target.name)) {
+        report[placement.name][target.name] = summary_of(results.at(target.name), target);
+      }
     }
   }
   return report;
@@ -149,6 +154,7 @@ int run(int argc, char** argv) {
   Role role;
   app.add_flag("--json", as_json, "print all samples as JSON");
   app.add_option("--rounds", rounds, "measurements of each kind")->check(CLI::Range(1, 1000));
+  app.add_option("--only", role.only, "one of put_64_mib, get_64_mib, put_8_bytes");
   // How this program starts its two processes.
   app.add_option("--role", role.role)->group("");
   app.add_option("--read-fd", role.read_fd)->group("");
@@ -159,10 +165,10 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (role.role == "requester") {
-    run_requester({role.read_fd, role.write_fd}, rounds);
+    run_requester({role.read_fd, role.write_fd}, rounds, role.only);
     return 0;
   }
-  const auto report = compare(placements(), rounds);
+  const auto report = compare(placements(), rounds, role.only);
   if (as_json) {
     fmt::print("{}\n", report.dump(2));
   } else {

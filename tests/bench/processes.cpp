@@ -61,7 +61,8 @@ pid_t start_role(const Role& role) {
   const std::string read_fd = std::to_string(role.read_fd);
   const std::string write_fd = std::to_string(role.write_fd);
   ::execl("/proc/self/exe", "bench_soft_vs_socket", "--role", role.role.c_str(), "--rounds",
-          rounds.c_str(), "--read-fd", read_fd.c_str(), "--write-fd", write_fd.c_str(), nullptr);
+          rounds.c_str(), "--only", role.only.c_str(), "--read-fd", read_fd.c_str(), "--write-fd",
+          write_fd.c_str(), nullptr);
   ::_exit(127);
 }
 

@@ -34,6 +34,8 @@ struct Role {
   std::string role;
   std::vector<int> cpus;
   unsigned rounds = 0;
+  /// The one measurement to make; empty: all.
+  std::string only;
   /// The process's ends of its channel.
   int read_fd = -1;
   int write_fd = -1;

@@ -44,7 +44,7 @@ constexpr auto measurements = std::to_array<Measurement>({
 
 }  // namespace
 
-void run_requester(Channel channel, unsigned rounds) {
+void run_requester(Channel channel, unsigned rounds, const std::string& only) {
   std::vector<std::byte> memory(long_length, std::byte{1});
   std::vector<std::byte> baseline_memory(long_length, std::byte{1});
   transport::testing::SoftHost host;
@@ -87,8 +87,11 @@ void run_requester(Channel channel, unsigned rounds) {
     });
   };
 
-  nlohmann::json results;
+  auto results = nlohmann::json::object();
   for (const auto& measurement : measurements) {
+    if (!only.empty() && only != measurement.name) {
+      continue;
+    }
     // Once each without looking, for page faults and slow starts.
     run_baseline(measurement);
     run_danaus(measurement);

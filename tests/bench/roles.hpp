@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tests/bench/processes.hpp"
 
@@ -17,8 +18,9 @@ inline constexpr std::uint64_t short_count = 2000;
 /// Owns the memory that is written and read; serves until the requester is done.
 void run_responder(Channel channel);
 
-/// Measures and sends {measurement: {"danaus": [seconds], "socket": [seconds]}}, `rounds` values
+/// Measures (`only` one of them, unless empty) and sends {measurement: {"danaus": [seconds],
+/// "socket": [seconds]}}, `rounds` values
 /// each, taken in turns.
-void run_requester(Channel channel, unsigned rounds);
+void run_requester(Channel channel, unsigned rounds, const std::string& only);
 
 }  // namespace danaus::bench

@@ -42,7 +42,12 @@ ResponderConnection::ResponderConnection(asio::ip::tcp::socket socket, Responder
       timer_{socket_.get_executor()},
       home_{home},
       engine_{std::move(engine)} {
-  tune(socket_.native_handle());
+  ::sockaddr_storage peer{};
+  ::socklen_t length = sizeof peer;
+  // Fails only when the peer is gone already, which the first receive finds out.
+  static_cast<void>(
+      ::getpeername(socket_.native_handle(), reinterpret_cast<::sockaddr*>(&peer), &length));
+  tune(socket_.native_handle(), peer);
 }
 
 ResponderConnection::~ResponderConnection() = default;

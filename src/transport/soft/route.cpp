@@ -23,6 +23,35 @@ void set_option(int socket, int level, int option, int value) noexcept {
   static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
 }
 
+// Within one host a full socket buffer is but memory that falls out of the cache before the peer
+// reads it: with the kernel's 4 MiB and both ends on one core, a put took twice as long. The kernel
+// doubles what is asked for (socket(7)).
+constexpr int send_buffer_within_host = 512 << 10;
+
+/// Whether the other end has the same address, and thus is on this host.
+bool is_within_host(int socket, const ::sockaddr_storage& peer) noexcept {
+  ::sockaddr_storage own{};
+  ::socklen_t length = sizeof own;
+  if (::getsockname(socket, reinterpret_cast<::sockaddr*>(&own), &length) != 0 ||
+      own.ss_family != peer.ss_family) {
+    return false;
+  }
+  switch (peer.ss_family) {
+    case AF_INET: {
+      const auto& left = reinterpret_cast<const ::sockaddr_in&>(own);
+      const auto& right = reinterpret_cast<const ::sockaddr_in&>(peer);
+      return left.sin_addr.s_addr == right.sin_addr.s_addr;
+    }
+    case AF_INET6: {
+      const auto& left = reinterpret_cast<const ::sockaddr_in6&>(own);
+      const auto& right = reinterpret_cast<const ::sockaddr_in6&>(peer);
+      return std::memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
+    }
+    default:
+      return false;
+  }
+}
+
 struct FreeAddresses {
   void operator()(::addrinfo* list) const noexcept { ::freeaddrinfo(list); }
 };
@@ -69,21 +98,24 @@ std::expected<FileDescriptor, std::error_code> dial(const Route& route) {
   if (!socket) {
     return std::unexpected{std::error_code{errno, std::generic_category()}};
   }
-  tune(socket.get());
   const auto* address = reinterpret_cast<const ::sockaddr*>(&route.address);
   if (::connect(socket.get(), address, route.address_length) != 0 && errno != EINPROGRESS) {
     return std::unexpected{std::error_code{errno, std::generic_category()}};
   }
+  tune(socket.get(), route.address);
   return socket;
 }
 
-void tune(int socket) noexcept {
+void tune(int socket, const ::sockaddr_storage& peer) noexcept {
   // Requests and acknowledgements are small and waited for.
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_s);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_s);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
+  if (is_within_host(socket, peer)) {
+    set_option(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_within_host);
+  }
 }
 
 }  // namespace danaus::transport::soft

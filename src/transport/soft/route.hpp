@@ -33,7 +33,7 @@ struct Route {
 /// Begins a connection and returns its socket, non-blocking, established or not: sending tells.
 [[nodiscard]] std::expected<FileDescriptor, std::error_code> dial(const Route& route);
 
-/// What every data connection is set to, on either side.
-void tune(int socket) noexcept;
+/// What every data connection is set to, on either side, once it has addresses.
+void tune(int socket, const ::sockaddr_storage& peer) noexcept;
 
 }  // namespace danaus::transport::soft
