@@ -203,11 +203,15 @@ std::shared_ptr<transport::OperationQueue> WorkerCore::connect(const ConnectionK
 messages::ReplyBody WorkerCore::request(const messages::ActorRef& to,
                                         const messages::Message& message,
                                         Clock::time_point deadline) {
-  const auto pass = gate_.enter();
-  auto asking = is_self(to) ? ask_self(message, deadline) : ask_peer(to, message, deadline);
-  return calls_.run(
-      mailbox_->context(), std::move(asking), deadline,
-      fmt::format("{} to {}", messages::message_name(message), messages::to_string(to)));
+  try {
+    const auto pass = gate_.enter();
+    auto asking = is_self(to) ? ask_self(message, deadline) : ask_peer(to, message, deadline);
+    return calls_.run(
+        mailbox_->context(), std::move(asking), deadline,
+        fmt::format("{} to {}", messages::message_name(message), messages::to_string(to)));
+  } catch (const Error& error) {
+    return std::unexpected{error};
+  }
 }
 
 bool WorkerCore::is_self(const messages::ActorRef& to) const {
