@@ -2,43 +2,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
-
 #include <nlohmann/json.hpp>
 
+#include "allocation_watch.hpp"
 #include "messages/envelope.hpp"
 #include "messages/json.hpp"
 #include "support.hpp"
-
-namespace {
-
-/// The largest single allocation since it was last set to zero.
-std::size_t largest_allocation = 0;
-
-}  // namespace
-
-// NOLINTBEGIN(misc-new-delete-overloads,bugprone-reserved-identifier): the linker sends every call
-// of malloc in this binary, msgpack's and that of operator new, to __wrap_malloc (--wrap=malloc).
-extern "C" void* __real_malloc(std::size_t size);
-extern "C" void* __wrap_malloc(std::size_t size) {
-  largest_allocation = std::max(largest_allocation, size);
-  return __real_malloc(size);
-}
-void* operator new(std::size_t size) {
-  if (void* memory = std::malloc(size)) {
-    return memory;
-  }
-  throw std::bad_alloc{};
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-  std::free(memory);
-}
-// NOLINTEND(misc-new-delete-overloads,bugprone-reserved-identifier)
 
 namespace danaus::messages {
 namespace {
@@ -46,6 +15,7 @@ namespace {
 using test::entry;
 using test::expect_error;
 using test::hex;
+using test::largest_allocation;
 using test::text;
 
 constexpr auto malformed = ErrorCode::malformed;
