@@ -156,7 +156,7 @@ TEST(CrossingConnects, AHundredAtOnceConverge) {
 }
 
 TEST(CrossingConnects, SurviveRandomWeather) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
     std::mt19937 random{seed};
     const auto one_in = [&](unsigned n) { return random() % n == 0; };
     Net net;

@@ -139,14 +139,14 @@ TEST_F(Transfers, OneBeyondTheMostAtOnceIsBusy) {
 }
 
 TEST_F(Transfers, EndByTheirDeadlineWithTheirQueuePairInError) {
-  net.fabric().complete_at_once = false;
+  ASSERT_TRUE(run(transfer())) << "connected before the clock runs";
+  end_of_a().complete_at_once(false);
   messages::Transfer message = transfer();
   message.timeout_ms = 30;
   const auto late = net.send("client", "a", message);
   net.drive_until([&] { return late.ready(); });
   EXPECT_EQ(late.code(), ErrorCode::timeout);
   EXPECT_EQ(net.stats("a").queue_pairs.at(0).queue_pair.state, 6U);
-  net.fabric().complete_at_once = true;
   EXPECT_TRUE(run(transfer())) << "the next one gets a new queue pair";
 }
 
