@@ -24,6 +24,7 @@ Supervisor::Supervisor(SupervisorConfig config)
                      WatchdogCounter::ticks_to_stall} {
   const BlockedSignals blocked;
   thread_ = std::thread{[this] { run(); }};
+  pthread_setname_np(thread_.native_handle(), "supervisor");
 }
 
 Supervisor::~Supervisor() {
@@ -58,7 +59,6 @@ std::unique_ptr<WatchedThread> Supervisor::start(std::string name, asio::io_cont
 }
 
 void Supervisor::run() {
-  pthread_setname_np(pthread_self(), "supervisor");
   std::unique_lock lock{mutex_};
   while (!stopping_ && !failure_) {
     changed_.wait_until(lock, std::chrono::steady_clock::now() + tick_interval_,

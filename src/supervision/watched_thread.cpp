@@ -72,6 +72,8 @@ WatchedThread::WatchedThread(std::string name, asio::io_context& context, Watch 
         fmt::format("cannot start the thread {}: {}; raise the limit on processes (ulimit -u)",
                     vitals_->name, error.what())};
   }
+  // Here, not in the thread: whoever looks at the threads after the start finds the name.
+  pthread_setname_np(thread_.native_handle(), vitals_->name.c_str());
   if (watch == Watch::stall) {
     heart_ = std::make_shared<Heart>(context_, vitals_, beat_interval);
     asio::post(context_, [heart = heart_] { heart->beat(); });
@@ -83,7 +85,6 @@ WatchedThread::~WatchedThread() {
 }
 
 void WatchedThread::run() {
-  pthread_setname_np(pthread_self(), vitals_->name.c_str());
   vitals_->thread_id = gettid();
   try {
     context_.run();

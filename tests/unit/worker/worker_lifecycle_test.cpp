@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 #include <future>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -44,6 +45,22 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+/// Whether the process comes back to `before`. Looks more than once: the kernel lists a thread for
+/// a moment after it was joined.
+bool comes_back_to(const Resources& before) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (Resources{} != before) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "descriptors: " << before.descriptors << " before, now "
+                    << Resources{}.descriptors << "; threads: " << before.threads << " before, now "
+                    << Resources{}.threads;
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 /// The kernel's ids of this process's threads of that name.
 std::vector<int> threads_named(const std::string& name) {
   std::vector<int> ids;
@@ -66,10 +83,15 @@ Error start_error(const WorkerConfig& config) {
 }
 
 TEST(WorkerStart, RunsTheThreadsOfTheDesign) {
+  std::map<std::string, std::size_t> before;
+  const std::vector<std::string> names{"mailbox",       "data",        "device-work-0",
+                                       "device-work-1", "responder-0", "supervisor"};
+  for (const std::string& name : names) {
+    before[name] = threads_named(name).size();
+  }
   const Worker worker{config_of("a")};
-  for (const std::string name :
-       {"mailbox", "data", "device-work-0", "device-work-1", "responder-0", "supervisor"}) {
-    EXPECT_EQ(threads_named(name).size(), 1U) << name;
+  for (const std::string& name : names) {
+    EXPECT_EQ(threads_named(name).size(), before[name] + 1) << name;
   }
 }
 
@@ -128,7 +150,7 @@ TEST(WorkerStart, UndoesItselfWhenTheMailboxPortIsTaken) {
     EXPECT_EQ(code_name(error), "IoFailed");
     EXPECT_THAT(error.message(), HasSubstr(taken.endpoint()));
   }
-  EXPECT_EQ(Resources{}, before);
+  EXPECT_TRUE(comes_back_to(before));
   WorkerConfig config = config_of("a");
   config.data_port = data_port;
   EXPECT_NO_THROW(const Worker worker{config}) << "the data port of the failed start is free again";
@@ -145,7 +167,7 @@ TEST(WorkerStart, UndoesItselfWhenTheDataPortIsTaken) {
     EXPECT_EQ(code_name(error), "IoFailed");
     EXPECT_THAT(error.message(), HasSubstr(std::to_string(taken.port())));
   }
-  EXPECT_EQ(Resources{}, before);
+  EXPECT_TRUE(comes_back_to(before));
   const Worker worker{config};
   EXPECT_EQ(worker.ref().at, config.bind);
 }
@@ -161,7 +183,7 @@ TEST(WorkerEnd, LeaksNothingOverManyLives) {
     Buffer other = worker.allocate_buffer(64);
     worker.put(buffer, other.remote(), patience);
   }
-  EXPECT_EQ(Resources{}, before);
+  EXPECT_TRUE(comes_back_to(before));
 }
 
 TEST(WorkerEnd, FreesItsPortsForTheNextLife) {
@@ -252,8 +274,9 @@ TEST(WorkerFailure, CallsTheHookAndRefusesFurtherCalls) {
   // SIGPROF is the one asynchronous signal that the worker's threads leave open.
   const auto before = std::signal(SIGPROF, vanish);
   const auto mailbox = threads_named("mailbox");
-  ASSERT_EQ(mailbox.size(), 1U);
-  ASSERT_EQ(::tgkill(::getpid(), mailbox.front(), SIGPROF), 0);
+  ASSERT_FALSE(mailbox.empty());
+  // The newest: the kernel's list is in the order of creation.
+  ASSERT_EQ(::tgkill(::getpid(), mailbox.back(), SIGPROF), 0);
 
   const Failure failure = told.get_future().get();
   std::signal(SIGPROF, before);
