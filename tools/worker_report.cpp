@@ -56,7 +56,9 @@ std::string format_queue_pairs(const std::vector<messages::QueuePairStats>& queu
 std::string format_counters(const std::map<std::string, std::uint64_t>& counters) {
   Table table{{"COUNTER", "COUNT"}};
   for (const auto& [name, count] : counters) {
-    table.add({name, fmt::to_string(count)});
+    if (count > 0) {
+      table.add({name, fmt::to_string(count)});
+    }
   }
   return table.text();
 }
@@ -92,7 +94,7 @@ std::string format_status(const messages::Stats& stats,
   text += fmt::format("\nBuffers ({} registered, these by name)\n", stats.buffers) +
           format_buffers(buffers);
   text += "\nQueue pairs\n" + format_queue_pairs(stats.queue_pairs);
-  text += "\nCounters\n" + format_counters(stats.counters);
+  text += "\nCounters above 0\n" + format_counters(stats.counters);
   return text;
 }
 

@@ -26,14 +26,15 @@ enum class RegisterPolicy : std::uint8_t {
   any,
 };
 
+// Every member has an initialiser, so that designated initialisers may leave out the rest.
 struct WorkerConfig {
   /// [A-Za-z0-9._-]{1,200}; unique among the workers that talk to each other.
-  std::string identity;
+  std::string identity = {};
   /// ZeroMQ endpoint to serve on (tcp://HOST:PORT or ipc://PATH; a port may be `*`). Empty: a
   /// passive worker, which can ask and move bytes but which nobody dials.
-  std::string bind;
+  std::string bind = {};
   /// The endpoint that others dial; empty: the bound one. Needed when `bind` is a wildcard address.
-  std::string advertise;
+  std::string advertise = {};
   /// The device for what names none: a device's name, "auto" (the best usable) or "soft".
   std::string device = "auto";
   /// TCP port of the software device's data listener; 0: any free one.
@@ -50,7 +51,7 @@ struct WorkerConfig {
   std::chrono::milliseconds watchdog_timeout{10'000};
   /// Called in place of ending the process when the worker has failed; on the supervisor's thread,
   /// once. Empty: one log line, then `_exit(1)`.
-  std::function<void(const Failure&)> on_failure;
+  std::function<void(const Failure&)> on_failure = {};
 };
 
 }  // namespace danaus

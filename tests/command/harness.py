@@ -31,8 +31,9 @@ class Worker:
         readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
         line = self.process.stdout.readline() if readable else b""
         if not line:
+            log = self.log_text()
             self.stop()
-            raise AssertionError(f"worker {identity} is not ready: {self.log_text()}")
+            raise AssertionError(f"worker {identity} is not ready: {log}")
         self.ready = json.loads(line)
         self.ref = self.ready["ref"]
 
@@ -52,6 +53,7 @@ class Worker:
             raise
         finally:
             self.process.stdout.close()
+            self.log.close()
 
 
 class CommandTest(unittest.TestCase):

@@ -51,9 +51,14 @@ class Inject(harness.CommandTest):
         a = self.worker("a", "--buffer", "b=1MiB").ref
         b = self.worker("b").ref
         buffer = self.inject(a, "LookupBuffer", {"name": "b"})
-        part = self.inject(a, "RequestBuffer", {"addr": buffer["addr"], "size": 4096})
+        part = self.ok("inject", "--identity", "me", a, "RequestBuffer",
+                       json.dumps({"addr": buffer["addr"], "size": 4096}))["Ok"]
         self.assertEqual(part["size"], 4096)
-        self.assertIsNone(self.inject(a, "ReleaseBuffer", {"buffer": part}))
+        # Only who registered it may release it, and once.
+        self.assertEqual(self.inject_err(a, "ReleaseBuffer", {"buffer": part})["code"],
+                         "PermissionDenied")
+        self.assertIsNone(self.ok("inject", "--identity", "me", a, "ReleaseBuffer",
+                                  json.dumps({"buffer": part}))["Ok"])
         self.assertEqual(self.inject_err(a, "ReleaseBuffer", {"buffer": part})["code"], "NotFound")
         pair = self.inject(a, "RequestQueuePair", soft_pair(b))
         self.assertEqual(pair["state"], RTS)
@@ -73,10 +78,12 @@ class Inject(harness.CommandTest):
         connect = {**devices, "transport": "soft", "attempt": 7, "endpoint": endpoint}
         reply = self.ok("inject", "--identity", "a", b, "ConnectPeer", json.dumps(connect))["Ok"]
         self.assertEqual(reply["state"], RTS)
-        self.assertIsNone(self.ok("inject", "--identity", "a", b, "PeerReady",
-                                  json.dumps({**devices, "attempt": 7}))["Ok"])
-        self.assertIsNone(self.ok("inject", "--identity", "a", b, "AbandonPeer",
-                                  json.dumps({**devices, "attempt": 7}))["Ok"])
+        # An attempt belongs to one life of its sender; each `inject` is a life of its own.
+        for message in ["PeerReady", "AbandonPeer"]:
+            result = harness.run("inject", "--identity", "a", b, message,
+                                 json.dumps({**devices, "attempt": 7}))
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(json.loads(result.stdout)["Err"]["code"], "NotFound")
 
     def test_reads_the_fields_from_standard_input(self):
         a = self.worker("a", "--buffer", "b=1MiB").ref
@@ -123,7 +130,7 @@ class Inject(harness.CommandTest):
 
     def test_reaches_only_who_it_names(self):
         endpoint = self.worker("a").ref.split("@")[1]
-        self.assertEqual(self.inject_err(f"b@{endpoint}", "ListDevices")["code"], "WrongAddressee")
+        self.assertIn("[WrongAddressee]", self.refused(3, "inject", f"b@{endpoint}", "ListDevices"))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ class Worker(harness.CommandTest):
         self.assertIn("65536", self.refused(2, *base, "--data-port", "65536"))
         self.assertIn("offered", self.refused(2, *base, "--register-policy", "all"))
         self.assertIn("auto", self.refused(2, *base, "--soft-path", "fast"))
+        self.assertIn("--advertise", self.refused(2, *base[:3], "--bind", "tcp://0.0.0.0:*"))
         self.assertIn('did you mean "--insecure"', self.refused(2, *base, "--insecur"))
         # Those of later releases are not there yet.
         self.refused(2, *base, "--soft-path", "copy")
@@ -53,7 +54,8 @@ class Worker(harness.CommandTest):
         taken = self.worker("a").ref.split("@")[1]
         self.assertIn(taken, self.refused(1, "worker", "--identity", "b", "--bind", taken))
         self.assertIn("insecure", self.refused(1, "worker", "--identity", "b", "--bind",
-                                               "tcp://0.0.0.0:*"))
+                                               "tcp://0.0.0.0:*", "--advertise",
+                                               "tcp://127.0.0.1:9"))
         self.assertIn("soft0", self.refused(1, "worker", "--identity", "b", "--bind",
                                             "tcp://127.0.0.1:*", "--device", "mlx5_0"))
         self.refused(1, "worker", "--identity", "b", "--bind", "tcp://127.0.0.1:*",

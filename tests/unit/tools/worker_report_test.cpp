@@ -60,6 +60,7 @@ TEST(StatusReport, ShowsIdentityUptimeBuffersQueuePairsAndCounters) {
   pair.phase = "ready";
   stats.queue_pairs.push_back(pair);
   stats.counters["mailbox.malformed_frames"] = 4;
+  stats.counters["mailbox.casts_sent"] = 0;
   messages::NamedBuffer weights{"weights", {}};
   weights.buffer.size = 64U << 20U;
 
