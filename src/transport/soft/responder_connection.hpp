@@ -58,6 +58,7 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   Step get_turn();
   Step pad_chunk();
   Step send_status();
+  Step discard();
   Step after_failed_call(int error, Step if_not_ready);
   [[nodiscard]] std::uint64_t chunk_length() const noexcept;
   void fail_request(CompletionStatus status) noexcept;
@@ -86,6 +87,8 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   std::uint64_t chunk_sent_ = 0;
   bool padding_ = false;
   std::size_t status_sent_ = 0;
+  /// Bytes that came after an error was answered.
+  std::uint64_t discarded_ = 0;
 };
 
 }  // namespace danaus::transport::soft
