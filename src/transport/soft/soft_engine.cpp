@@ -41,10 +41,9 @@ class SoftEngine::Impl {
 
   std::shared_ptr<EngineState> state;
   unsigned devices;
-  // The listener is a guest of the first responder's context: its coroutine goes with the context,
-  // so the listener must be the last to go.
-  std::optional<Listener> listener;
   std::vector<std::unique_ptr<Responder>> responders;
+  // Lives on the first responder's context, so it goes before it.
+  std::optional<Listener> listener;
 };
 
 SoftEngine::SoftEngine(SoftEngineConfig config, asio::io_context& data)
