@@ -29,7 +29,12 @@ std::string printable(std::string_view text) {
 }
 
 std::string quoted(std::string_view text) {
-  return "'" + printable(text) + "'";
+  // Not "'" + printable(text): with optimisation GCC 12 warns of overlapping memory there
+  // (gcc.gnu.org/PR105651).
+  std::string result{"'"};
+  result += printable(text);
+  result += '\'';
+  return result;
 }
 
 }  // namespace danaus::messages::detail
