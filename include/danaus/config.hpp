@@ -49,8 +49,8 @@ struct WorkerConfig {
   bool insecure = false;
   /// How long a thread may go without a sign of life before the worker is ended.
   std::chrono::milliseconds watchdog_timeout{10'000};
-  /// Called in place of ending the process when the worker has failed; on the supervisor's thread,
-  /// once. Empty: one log line, then `_exit(1)`.
+  /// Called once, in place of ending the process, when the worker has failed; on the supervisor's
+  /// thread, so it must not destroy the Worker. Empty: one log line, then `_exit(1)`.
   std::function<void(const Failure&)> on_failure = {};
 };
 
