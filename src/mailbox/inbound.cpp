@@ -65,7 +65,9 @@ Inbound::Inbound(asio::io_context& context, zmq::context_t& zmq_context,
 }
 
 std::string Inbound::bind(const std::string& endpoint) {
-  return bind_endpoint(socket_.raw(), endpoint);
+  std::string bound = bind_endpoint(socket_.raw(), endpoint);
+  socket_file_ = SocketFile{endpoint};
+  return bound;
 }
 
 void Inbound::serve(Mailbox::Handler handler) {
@@ -76,6 +78,7 @@ void Inbound::serve(Mailbox::Handler handler) {
 void Inbound::close(int linger_ms) {
   if (socket_.is_open()) {
     replies_.flush();
+    socket_file_.remove();
     socket_.close(linger_ms);
   }
 }

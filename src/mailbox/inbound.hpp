@@ -18,6 +18,7 @@
 #include "mailbox/mailbox.hpp"
 #include "mailbox/reply_queues.hpp"
 #include "mailbox/self.hpp"
+#include "mailbox/socket_file.hpp"
 #include "mailbox/zmq_socket.hpp"
 #include "messages/envelope.hpp"
 
@@ -71,6 +72,7 @@ class Inbound {
   Counters& counters_;
   FailureSink& failures_;
   ZmqSocket socket_;
+  SocketFile socket_file_;
   ReplyQueues replies_;
   // Shared with the tickets of handlers that outlast us.
   std::shared_ptr<Admission> admission_;
