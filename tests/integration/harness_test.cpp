@@ -25,7 +25,7 @@ TEST(Harness, ReadsOutputErrorsAndExitCodeOfAProcess) {
 }
 
 TEST(Harness, TellsAProcessThatRunsFromOneThatHasEnded) {
-  Process process{shell("read line")};
+  Process process{{.arguments = {"/bin/sleep", "1000"}, .environment = {}}};
   EXPECT_FALSE(process.wait_for_exit(Deadline{0ms}).has_value());
   EXPECT_FALSE(process.read_line(Deadline{0ms}).has_value());
   process.signal(SIGSTOP);

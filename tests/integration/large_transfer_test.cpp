@@ -55,7 +55,8 @@ TEST_P(AroundOneGib, APutAndAGetMoveEveryByte) {
   EXPECT_TRUE(equal(active.pid(), local.addr + 3, passive.pid(), remote.addr, GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Bytes, AroundOneGib, ::testing::Values(gib - 1, gib, gib + 1));
+INSTANTIATE_TEST_SUITE_P(Bytes, AroundOneGib, ::testing::Values(gib - 1, gib, gib + 1),
+                         [](const auto& test) { return std::to_string(test.param); });
 
 class SparseFiveGib : public ::testing::Test {
  protected:

@@ -35,6 +35,18 @@ TEST(Termination, RemovesTheSocketFile) {
   EXPECT_FALSE(std::filesystem::exists(socket));
 }
 
+TEST(Termination, LeavesTheSocketFileOfASuccessor) {
+  const TemporaryDirectory directory;
+  const auto socket = directory.path() / "socket";
+  Client client;
+  WorkerProcess first{{.identity = "first", .bind = "ipc://" + socket.string()}};
+  std::filesystem::remove(socket);
+  const WorkerProcess second{{.identity = "second", .bind = "ipc://" + socket.string()}};
+  EXPECT_EQ(first.terminate(), clean) << first.process().standard_error();
+  EXPECT_TRUE(std::filesystem::exists(socket));
+  EXPECT_TRUE(second.answers(client));
+}
+
 TEST(Termination, FreesItsPortsWhileClientsAreConnected) {
   Client client;
   WorkerOptions options{.identity = "first", .buffers = {"data=4096"}};

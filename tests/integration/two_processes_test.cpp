@@ -68,7 +68,8 @@ TEST_P(TwoProcesses, GetMovesExactlyTheRange) {
 
 INSTANTIATE_TEST_SUITE_P(Bytes, TwoProcesses,
                          ::testing::Values(1, 7, 8, 32, 4095, 4096, 4097, 64 * kib, mib - 1, mib,
-                                           mib + 1, 5 * mib + 3, largest));
+                                           mib + 1, 5 * mib + 3, largest),
+                         [](const auto& test) { return std::to_string(test.param); });
 
 TEST(ZeroBytes, CompleteAlsoAtTheVeryEndOfABuffer) {
   Client client;

@@ -81,6 +81,7 @@ Process::Process(const ProcessOptions& options) {
 
   posix_spawn_file_actions_t actions{};
   ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, error_.get(), STDERR_FILENO);
   std::vector<std::string> arguments = options.arguments;
