@@ -64,6 +64,18 @@ asio::awaitable<std::expected<void, Error>> Connections::connect(
   co_return co_await work.run(std::move(connect_queue_pair));
 }
 
+asio::awaitable<void> Connections::sweep() {
+  const std::vector<QueuePairKey> keys = table.left_behind();
+  for (const QueuePairKey& key : keys) {
+    const auto ticket = co_await order.enter(key);
+    const std::shared_ptr<QueuePairEntry> entry = table.find(key);
+    if (entry && QueuePairTable::is_left_behind(*entry)) {
+      ++counters.queue_pairs_swept;
+      table.remove(key, replaced_error(key, "the peer is gone"));
+    }
+  }
+}
+
 std::string describe_peer(const QueuePairKey& key) {
   return fmt::format("{} ({})", key.peer, key.peer_device);
 }

@@ -53,6 +53,9 @@ struct Connections {
   asio::awaitable<std::expected<void, Error>> connect(
       std::shared_ptr<transport::OperationQueue> operations, messages::QpInfo endpoint);
 
+  /// Takes the pairs out that dead peers left behind. Before any ticket is held.
+  asio::awaitable<void> sweep();
+
   [[nodiscard]] bool is_self(const messages::ActorRef& other) const {
     return other.id == link.self().id;
   }

@@ -15,6 +15,7 @@ struct Counters {
   std::uint64_t queue_pairs_created = 0;
   std::uint64_t queue_pairs_replaced = 0;
   std::uint64_t queue_pairs_closed = 0;
+  std::uint64_t queue_pairs_swept = 0;
   std::uint64_t buffers_registered = 0;
   std::uint64_t buffers_released = 0;
   std::uint64_t unknown_buffers_released = 0;
@@ -30,6 +31,7 @@ struct Counters {
             {"manager.queue_pairs_created", queue_pairs_created},
             {"manager.queue_pairs_replaced", queue_pairs_replaced},
             {"manager.queue_pairs_closed", queue_pairs_closed},
+            {"manager.queue_pairs_swept", queue_pairs_swept},
             {"manager.buffers_registered", buffers_registered},
             {"manager.buffers_released", buffers_released},
             {"manager.unknown_buffers_released", unknown_buffers_released},

@@ -1,5 +1,6 @@
 #include "manager/queue_pair_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace danaus::manager {
@@ -81,6 +82,27 @@ std::vector<std::shared_ptr<transport::OperationQueue>> QueuePairTable::take_all
     entry->changed.notify();
   }
   return all;
+}
+
+std::vector<QueuePairKey> QueuePairTable::left_behind() {
+  std::vector<QueuePairKey> keys;
+  if (entries_.size() < look_at_size_) {
+    return keys;
+  }
+  for (const auto& [key, entry] : entries_) {
+    if (is_left_behind(*entry)) {
+      keys.push_back(key);
+    }
+  }
+  look_at_size_ = std::max(first_look_at_size, 2 * (entries_.size() - keys.size()));
+  return keys;
+}
+
+bool QueuePairTable::is_left_behind(const QueuePairEntry& entry) {
+  const Phase phase = entry.handshake.phase();
+  const bool made_by_peer = entry.handshake.peer_attempt().has_value() && entry.peer_at.empty();
+  return made_by_peer && (phase == Phase::ready || phase == Phase::awaiting_ready) &&
+         entry.state() == QueuePairState::error;
 }
 
 messages::QueuePairDescriptor QueuePairTable::describe(const QueuePairKey& key,

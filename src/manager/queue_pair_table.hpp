@@ -42,6 +42,9 @@ struct QueuePairEntry {
 
 class QueuePairTable {
  public:
+  /// So many pairs of dead peers may stay before the first look for them.
+  static constexpr std::size_t first_look_at_size = 64;
+
   explicit QueuePairTable(DeviceWork& work) : work_{work} {}
 
   /// The entry, or null. Shared with those who wait for it to change.
@@ -68,6 +71,13 @@ class QueuePairTable {
   [[nodiscard]] std::vector<std::shared_ptr<transport::OperationQueue>> take_all(
       const Error& reason);
 
+  /// Pairs that a peer made and that are in ERR: no request of ours may ever ask for them again,
+  /// and a peer that comes back makes a new one. A look at each costs, so there is none, and an
+  /// empty answer, until the table has doubled since the last one.
+  [[nodiscard]] std::vector<QueuePairKey> left_behind();
+  /// Whether `left_behind` would name this one.
+  [[nodiscard]] static bool is_left_behind(const QueuePairEntry& entry);
+
   [[nodiscard]] messages::QueuePairDescriptor describe(const QueuePairKey& key,
                                                        const QueuePairEntry& entry) const;
 
@@ -76,6 +86,7 @@ class QueuePairTable {
 
   DeviceWork& work_;
   std::map<QueuePairKey, std::shared_ptr<QueuePairEntry>> entries_;
+  std::size_t look_at_size_ = first_look_at_size;
 };
 
 }  // namespace danaus::manager

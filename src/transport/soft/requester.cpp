@@ -8,17 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/soft/system_call.hpp"
+
 namespace danaus::transport::soft {
 namespace {
-
-// The address of user memory for the kernel's eyes only: nothing here reads or writes through it.
-void* for_kernel(std::uint64_t address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));  // NOLINT
-}
-
-bool would_block(int error) noexcept {
-  return error == EAGAIN || error == EWOULDBLOCK;
-}
 
 std::uint64_t payload_to_send(const WorkRequest& request) noexcept {
   return request.opcode == Opcode::rdma_write ? request.length : 0;

@@ -16,6 +16,7 @@
 #include "transport/soft/requester.hpp"
 #include "transport/soft/responder.hpp"
 #include "transport/soft/route.hpp"
+#include "transport/soft/system_call.hpp"
 
 namespace danaus::transport::soft {
 namespace {
@@ -29,10 +30,6 @@ constexpr std::chrono::milliseconds drain_patience = 1s;
 constexpr std::uint64_t drain_limit = std::uint64_t{64} << 20U;
 
 constexpr std::array<std::byte, 64U << 10U> zeros{};
-
-void* for_kernel(std::uint64_t address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));  // NOLINT
-}
 
 }  // namespace
 
@@ -123,7 +120,7 @@ asio::awaitable<bool> ResponderConnection::until(Step step) {
 }
 
 ResponderConnection::Step ResponderConnection::after_failed_call(int error, Step if_not_ready) {
-  if (error == EAGAIN || error == EWOULDBLOCK) {
+  if (would_block(error)) {
     return if_not_ready;
   }
   return error == EINTR ? Step::next_turn : Step::lost;

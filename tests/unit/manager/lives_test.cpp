@@ -1,6 +1,7 @@
 // Lives: a peer that restarts with the same identity, and handles of its earlier life.
 #include <gtest/gtest.h>
 
+#include "manager/queue_pair_table.hpp"
 #include "tests/unit/manager/harness.hpp"
 
 namespace danaus::manager::testing {
@@ -98,6 +99,30 @@ TEST_F(Lives, ADeadPeerIsAnErrorForCallersAndNothingIsLeft) {
   net.kill("b");
   EXPECT_EQ(connect("a", Net::ref("b")).code(), ErrorCode::unreachable);
   EXPECT_TRUE(net.fabric().queue_pairs.empty());
+}
+
+TEST_F(Lives, VisitorsWhoConnectAndDieLeaveNoMoreThanTheTableHoldsAnyway) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string visitor = "visitor" + std::to_string(i);
+    net.start(visitor);
+    const auto handle = connect(visitor, Net::ref("a"));
+    ASSERT_TRUE(handle.get()) << handle.message();
+    net.break_queue_pair(handle.value().descriptor.peer_qp_num);
+    net.kill(visitor);
+  }
+  EXPECT_LE(net.stats("a").queue_pairs.size(), QueuePairTable::first_look_at_size);
+  EXPECT_GT(net.counter("a", "manager.queue_pairs_swept"), 0U);
+}
+
+TEST_F(Lives, TheSweepForDeadVisitorsTakesNoLivingOne) {
+  const int living = static_cast<int>(QueuePairTable::first_look_at_size) + 8;
+  for (int i = 0; i < living; ++i) {
+    const std::string visitor = "visitor" + std::to_string(i);
+    net.start(visitor);
+    ASSERT_TRUE(connect(visitor, Net::ref("a")).get());
+  }
+  EXPECT_EQ(net.stats("a").queue_pairs.size(), static_cast<std::size_t>(living));
+  EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), 0U);
 }
 
 TEST_F(Lives, TheDevicesOfANewLifeAreAskedForAnew) {
