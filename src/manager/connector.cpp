@@ -1,9 +1,10 @@
 #include "manager/connector.hpp"
 
 #include <algorithm>
+#include <utility>
+
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
-#include <utility>
 
 #include "manager/connect_errors.hpp"
 

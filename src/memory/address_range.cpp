@@ -8,9 +8,9 @@ namespace danaus::memory {
 
 std::expected<AddressRange, Error> AddressRange::make(std::uint64_t address, std::uint64_t size) {
   if (size == 0) {
-    return std::unexpected{Error{
-        ErrorCode::invalid_argument,
-        fmt::format("the range at {:#x} has size 0; give at least one byte", address)}};
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("the range at {:#x} has size 0; give at least one byte", address)}};
   }
   if (size - 1 > std::numeric_limits<std::uint64_t>::max() - address) {
     return std::unexpected{

@@ -21,8 +21,8 @@ class AddressRange {
   /// One past the last byte; 0 when the range ends at 2^64.
   [[nodiscard]] std::uint64_t end() const noexcept { return address_ + size_; }
 
-  /// Whether `length` bytes at `address` lie within; a zero length does at any address of the range,
-  /// its end included.
+  /// Whether `length` bytes at `address` lie within; a zero length does at any address of the
+  /// range, its end included.
   [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t length) const noexcept;
 
  private:
