@@ -114,7 +114,12 @@ class Pages {
   [[nodiscard]] std::uint64_t address() const noexcept {
     return reinterpret_cast<std::uintptr_t>(start_);
   }
-  void unmap(std::size_t offset, std::size_t length) const { ::munmap(data() + offset, length); }
+  /// Makes the memory vanish for whoever touches it, but keeps its addresses: what the process maps
+  /// next must not land there, for the destructor unmaps the whole range.
+  void unmap(std::size_t offset, std::size_t length) const {
+    ::mmap(data() + offset, length, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
 
  private:
   std::size_t size_;
