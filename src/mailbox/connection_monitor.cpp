@@ -50,7 +50,7 @@ std::optional<ConnectionEvent> interpret_monitor_event(std::uint16_t event,
 
 ConnectionMonitor::ConnectionMonitor(asio::io_context& context, zmq::context_t& zmq_context,
                                      zmq::socket_t& dealer)
-    : events_{context, zmq_context, zmq::socket_type::pair} {
+    : dealer_{dealer}, events_{context, zmq_context, zmq::socket_type::pair} {
   const std::string address = next_monitor_address();
   if (zmq_socket_monitor(dealer.handle(), address.c_str(), watched_events) != 0) {
     throw zmq::error_t{};
@@ -62,6 +62,16 @@ ConnectionMonitor::ConnectionMonitor(asio::io_context& context, zmq::context_t& 
 void ConnectionMonitor::watch(std::function<void(ConnectionEvent)> on_event) {
   on_event_ = std::move(on_event);
   events_.watch([this] { take_events(); });
+}
+
+void ConnectionMonitor::close() noexcept {
+  if (!events_.is_open()) {
+    return;
+  }
+  // First of all no more events: libzmq's I/O thread sends them by a call that waits for as long as
+  // nobody is there to receive, and with it wait all connections of the context.
+  (void)zmq_socket_monitor(dealer_.handle(), nullptr, 0);
+  events_.close(0);
 }
 
 void ConnectionMonitor::take_events() {

@@ -27,17 +27,23 @@ enum class ConnectionEvent : std::uint8_t {
 
 class ConnectionMonitor {
  public:
-  /// Attaches to `dealer`, which has not been connected yet. Throws zmq::error_t.
+  /// Attaches to `dealer`, which has not been connected yet and is closed after this object. Throws
+  /// zmq::error_t.
   ConnectionMonitor(asio::io_context& context, zmq::context_t& zmq_context, zmq::socket_t& dealer);
+  ConnectionMonitor(const ConnectionMonitor&) = delete;
+  ConnectionMonitor& operator=(const ConnectionMonitor&) = delete;
+  ~ConnectionMonitor() { close(); }
 
   /// Starts reporting events; `on_event` may close the monitor.
   void watch(std::function<void(ConnectionEvent)> on_event);
 
-  void close() noexcept { events_.close(0); }
+  /// Detaches. Idempotent.
+  void close() noexcept;
 
  private:
   void take_events();
 
+  zmq::socket_t& dealer_;
   ZmqSocket events_;
   std::function<void(ConnectionEvent)> on_event_;
 };

@@ -88,6 +88,12 @@ void PeerConnection::take_reply(const Received& received) {
     counters_.add(Counter::replies_malformed);
     return;
   }
+  if (header->kind != messages::Kind::reply && header->from.id == self_.ref.id &&
+      header->from.incarnation == self_.incarnation) {
+    counters_.add(Counter::connections_refused);
+    close(connected_to_ourselves(), 0);
+    return;
+  }
   PendingRequest* const pending =
       header->kind == messages::Kind::reply ? pending_->find(header->id) : nullptr;
   const bool is_for_us = header->to.id == self_.ref.id &&
@@ -150,6 +156,16 @@ void PeerConnection::on_event(ConnectionEvent event) {
     counters_.add(Counter::casts_dropped, casts_before_established_);
   }
   close(error, 0);
+}
+
+/// The kernel may give a connection the very port that it dials as its own, where nobody listens on
+/// that port. To keep it would also keep the peer from its port.
+Error PeerConnection::connected_to_ourselves() const {
+  return {ErrorCode::unreachable,
+          fmt::format("cannot reach {}: nobody listens there, and the connection led back to "
+                      "ourselves; check that it runs and that the address is right",
+                      messages::to_string(peer_)),
+          {{"peer", peer_.id}, {"endpoint", peer_.at}}};
 }
 
 Error PeerConnection::describe(ConnectionEvent event) const {

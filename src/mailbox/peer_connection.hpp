@@ -48,6 +48,7 @@ class PeerConnection {
   void take_reply(const Received& received);
   void on_event(ConnectionEvent event);
   [[nodiscard]] Error describe(ConnectionEvent event) const;
+  [[nodiscard]] Error connected_to_ourselves() const;
 
   const Self& self_;
   messages::ActorRef peer_;

@@ -347,5 +347,46 @@ TEST(ConnectionMonitor, TellsFailedKeysFromAFailedHandshake) {
   EXPECT_EQ(interpret_monitor_event(ZMQ_EVENT_CONNECTED, 0), std::nullopt);
 }
 
+// What a TCP connection to one's own port does, which the kernel may hand out on loopback.
+TEST(MailboxConnections, EndWhenTheyLeadBackToOurselves) {
+  RawSocket mirror{zmq::socket_type::router};
+  const messages::ActorRef peer{"server", endpoint_of(mirror)};
+  RunningMailbox client{config_of("client")};
+  auto asked = client.start_asking(peer, numbered(1));
+  mirror.send(mirror.receive());
+  const PeerReply reply = asked.get();
+  ASSERT_FALSE(reply.body);
+  EXPECT_EQ(reply.body.error().code(), ErrorCode::unreachable);
+  EXPECT_NE(reply.body.error().message().find("back to ourselves"), std::string::npos);
+  EXPECT_EQ(client.counter("connections_refused"), 1);
+}
+
+TEST(MailboxConnections, MayLeadToTheirOwnMailbox) {
+  RunningMailbox both{config_of("both")};
+  EXPECT_EQ(number_in(both.ask(both.ref(), numbered(7)).body), 7);
+}
+
+// libzmq's I/O thread waits in the middle of telling an event that nobody receives.
+TEST(MailboxConnections, LeaveTheOthersAliveWhenAnEventComesAfterTheirMonitorWasClosed) {
+  asio::io_context context;
+  zmq::context_t zmq_context{1};
+  ZmqSocket dealer{context, zmq_context, zmq::socket_type::dealer};
+  ConnectionMonitor monitor{context, zmq_context, dealer.raw()};
+  monitor.watch([](ConnectionEvent) {});
+  monitor.close();
+  dealer.raw().connect(free_endpoint());
+
+  // The I/O thread takes up what follows after the refusal of that connection.
+  zmq::socket_t receiver{zmq_context, zmq::socket_type::pull};
+  receiver.set(zmq::sockopt::rcvtimeo, static_cast<int>(ample.count()));
+  receiver.bind("tcp://127.0.0.1:*");
+  zmq::socket_t sender{zmq_context, zmq::socket_type::push};
+  sender.set(zmq::sockopt::linger, 0);
+  sender.connect(receiver.get(zmq::sockopt::last_endpoint));
+  sender.send(zmq::str_buffer("alive"), zmq::send_flags::dontwait);
+  zmq::message_t received;
+  EXPECT_TRUE(receiver.recv(received)) << "the I/O thread is stuck";
+}
+
 }  // namespace
 }  // namespace danaus::mailbox::testing
