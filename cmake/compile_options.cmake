@@ -10,6 +10,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(danaus_options INTERFACE -Wno-mismatched-new-delete)
 endif()
 
+if(CMAKE_UNITY_BUILD)
+  # GCC spares what a .cpp file keeps to itself from this warning only where that file is the unit.
+  target_compile_options(danaus_options INTERFACE -Wno-subobject-linkage)
+endif()
+
 if(DANAUS_SANITIZE)
   # Global, so that Asio's unit and the tests carry the same instrumentation.
   # -Wno-error=...: GCC 12 reports false positives of these in instrumented code.

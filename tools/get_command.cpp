@@ -18,7 +18,7 @@
 namespace danaus::tools {
 namespace {
 
-struct Options {
+struct GetOptions {
   std::string target;
   std::string file;
   std::uint64_t offset = 0;
@@ -28,7 +28,7 @@ struct Options {
   bool json = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, GetOptions& options) {
   app.add_option("REF/BUFFER", options.target, "The buffer: ID@ENDPOINT/NAME")
       ->required()
       ->type_name("");
@@ -43,7 +43,7 @@ void declare(CLI::App& app, Options& options) {
 }
 
 /// How many bytes to get, checked against the buffer.
-std::uint64_t length_within(const BufferSession& session, const Options& options) {
+std::uint64_t length_within(const BufferSession& session, const GetOptions& options) {
   const std::uint64_t buffer_size = session.buffer_size();
   const std::uint64_t rest = options.offset <= buffer_size ? buffer_size - options.offset : 0;
   const std::uint64_t length = options.size.value_or(rest);
@@ -78,7 +78,7 @@ void receive(BufferSession& session, std::uint64_t length, OutputFile& file) {
 
 ExitCode get_command(Arguments arguments) {
   CLI::App app{"Moves a worker's buffer into a file.", "danaus get"};
-  Options options;
+  GetOptions options;
   declare(app, options);
   if (const auto exit = parse(app, arguments)) {
     return *exit;

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds default_timeout{5'000};
 
-struct Options {
+struct InjectOptions {
   std::string target;
   std::string message;
   std::string fields;
@@ -35,7 +35,7 @@ struct Options {
   bool list = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, InjectOptions& options) {
   app.add_option("REF", options.target, "The manager: ID@ENDPOINT")->type_name("");
   app.add_option("MESSAGE", options.message, "The message's name")->type_name("");
   app.add_option("JSON", options.fields, "Its fields as a JSON object; - reads standard input")
@@ -62,7 +62,7 @@ std::string catalog_text() {
 }
 
 /// A Transfer names its own time; its reply is worth waiting for somewhat longer.
-milliseconds timeout_of(const Options& options, const messages::Message& message) {
+milliseconds timeout_of(const InjectOptions& options, const messages::Message& message) {
   if (options.timeout) {
     return *options.timeout;
   }
@@ -76,7 +76,7 @@ milliseconds timeout_of(const Options& options, const messages::Message& message
 ExitCode inject_command(Arguments arguments) {
   CLI::App app{"Sends a message to a manager and prints its reply as one JSON line.",
                "danaus inject"};
-  Options options;
+  InjectOptions options;
   declare(app, options);
   if (const auto exit = parse(app, arguments)) {
     return *exit;

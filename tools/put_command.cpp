@@ -17,7 +17,7 @@
 namespace danaus::tools {
 namespace {
 
-struct Options {
+struct PutOptions {
   std::string file;
   std::string target;
   std::uint64_t offset = 0;
@@ -25,7 +25,7 @@ struct Options {
   bool json = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, PutOptions& options) {
   app.add_option("FILE", options.file, "The file to read")->required()->type_name("");
   app.add_option("REF/BUFFER", options.target, "The buffer: ID@ENDPOINT/NAME")
       ->required()
@@ -68,7 +68,7 @@ void send(const InputFile& file, BufferSession& session) {
 
 ExitCode put_command(Arguments arguments) {
   CLI::App app{"Moves a file into a worker's buffer.", "danaus put"};
-  Options options;
+  PutOptions options;
   declare(app, options);
   if (const auto exit = parse(app, arguments)) {
     return *exit;

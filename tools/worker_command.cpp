@@ -23,7 +23,7 @@
 namespace danaus::tools {
 namespace {
 
-struct Options {
+struct WorkerOptions {
   WorkerConfig config;
   std::vector<std::string> buffers;
   spdlog::level::level_enum log_level = spdlog::level::info;
@@ -38,7 +38,7 @@ const std::map<std::string, spdlog::level::level_enum> log_levels{{"debug", spdl
                                                                   {"warn", spdlog::level::warn},
                                                                   {"error", spdlog::level::err}};
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, WorkerOptions& options) {
   WorkerConfig& config = options.config;
   app.add_option("--identity", config.identity, "Who this worker is: [A-Za-z0-9._-]{1,200}")
       ->required();
@@ -128,7 +128,7 @@ ExitCode worker_command(Arguments arguments) {
   CLI::App app{
       "Serves named buffers until SIGTERM or SIGINT. Prints one JSON line when it is ready.",
       "danaus worker"};
-  Options options;
+  WorkerOptions options;
   declare(app, options);
   if (const auto exit = parse(app, arguments)) {
     return *exit;

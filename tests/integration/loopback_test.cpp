@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::UnorderedElementsAre;
 
-constexpr std::size_t size = 32;
+constexpr std::size_t transfer_size = 32;
 constexpr std::byte fill{42};
 
 WorkerConfig worker_config(unsigned soft_devices) {
@@ -34,8 +34,8 @@ class Loopback : public ::testing::TestWithParam<unsigned> {
                               patience);
   }
 
-  std::array<std::byte, size> full_{};
-  std::array<std::byte, size> empty_{};
+  std::array<std::byte, transfer_size> full_{};
+  std::array<std::byte, transfer_size> empty_{};
   Worker worker_{worker_config(GetParam())};
   Buffer full_buffer_ = worker_.register_buffer(full_);
   Buffer empty_buffer_ = worker_.register_buffer(empty_);
@@ -71,15 +71,17 @@ TEST(LoopbackWorker, TransfersBetweenItsOwnBuffers) {
   const WorkerProcess worker{{.buffers = {"from=32", "to=32"}}};
   const messages::RdmaBuffer from = worker.lookup(client, "from");
   const messages::RdmaBuffer to = worker.lookup(client, "to");
-  const auto bytes = pattern(size, 1);
+  const auto bytes = pattern(transfer_size, 1);
   write_memory(worker.pid(), from.addr, bytes);
 
-  ASSERT_THAT(ask(client, worker.ref(), transfer("put", {"from"}, to, 0, size)), Succeeds());
-  EXPECT_EQ(read_memory(worker.pid(), to.addr, size), bytes);
+  ASSERT_THAT(ask(client, worker.ref(), transfer("put", {"from"}, to, 0, transfer_size)),
+              Succeeds());
+  EXPECT_EQ(read_memory(worker.pid(), to.addr, transfer_size), bytes);
 
-  write_memory(worker.pid(), to.addr, std::vector<std::byte>(size));
-  ASSERT_THAT(ask(client, worker.ref(), transfer("get", {"to"}, from, 0, size)), Succeeds());
-  EXPECT_EQ(read_memory(worker.pid(), to.addr, size), bytes);
+  write_memory(worker.pid(), to.addr, std::vector<std::byte>(transfer_size));
+  ASSERT_THAT(ask(client, worker.ref(), transfer("get", {"to"}, from, 0, transfer_size)),
+              Succeeds());
+  EXPECT_EQ(read_memory(worker.pid(), to.addr, transfer_size), bytes);
 }
 
 TEST(LoopbackWorker, ConnectsTwoOfItsOwnDevices) {

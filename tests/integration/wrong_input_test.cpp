@@ -14,27 +14,27 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr std::size_t size = 4096;
+constexpr std::size_t buffer_size = 4096;
 
 class WrongInput : public ::testing::Test {
  protected:
   WrongInput() {
-    write_memory(active_.pid(), local_.addr, pattern(size, 31));
+    write_memory(active_.pid(), local_.addr, pattern(buffer_size, 31));
     write_memory(passive_.pid(), remote_.addr, untouched_);
   }
 
   /// A put that is to fail, and then one that must still work.
   void expect_refused(const messages::Transfer& wrong, ErrorCode code) {
     EXPECT_THAT(ask(client_, active_.ref(), wrong), FailsWith(code));
-    EXPECT_EQ(read_memory(passive_.pid(), remote_.addr, size), untouched_);
+    EXPECT_EQ(read_memory(passive_.pid(), remote_.addr, buffer_size), untouched_);
     const messages::RdmaBuffer scratch = passive_.lookup(client_, "scratch");
-    EXPECT_THAT(ask(client_, active_.ref(), transfer("put", {"data"}, scratch, 0, size)),
+    EXPECT_THAT(ask(client_, active_.ref(), transfer("put", {"data"}, scratch, 0, buffer_size)),
                 Succeeds());
-    EXPECT_EQ(read_memory(passive_.pid(), scratch.addr, size), pattern(size, 31));
+    EXPECT_EQ(read_memory(passive_.pid(), scratch.addr, buffer_size), pattern(buffer_size, 31));
   }
 
   [[nodiscard]] messages::Transfer put_to(messages::RdmaBuffer remote) const {
-    return transfer("put", {"data"}, std::move(remote), 0, size);
+    return transfer("put", {"data"}, std::move(remote), 0, buffer_size);
   }
 
   Client client_;
@@ -44,7 +44,7 @@ class WrongInput : public ::testing::Test {
                           .arguments = {"--soft-devices", "2"}}};
   messages::RdmaBuffer local_ = active_.lookup(client_, "data");
   messages::RdmaBuffer remote_ = passive_.lookup(client_, "data");
-  const std::vector<std::byte> untouched_ = pattern(size, 32);
+  const std::vector<std::byte> untouched_ = pattern(buffer_size, 32);
 };
 
 /// Every key of a handle replaced by what `change` makes of it.
@@ -83,7 +83,7 @@ TEST_F(WrongInput, TheKeyOfAnotherDeviceIsARemoteAccessError) {
 
 TEST_F(WrongInput, AHandleMadeLargerThanItsBufferIsARemoteAccessError) {
   messages::RdmaBuffer larger = remote_;
-  larger.size = 2 * size;
+  larger.size = 2 * buffer_size;
   messages::Transfer past_the_end = put_to(larger);
   past_the_end.offset = 1;
   expect_refused(past_the_end, ErrorCode::remote_access_error);
@@ -102,7 +102,7 @@ TEST_F(WrongInput, ARangePastTheEndOfEitherBufferIsRefused) {
     EXPECT_THAT(ask(client_, active_.ref(), wrong),
                 AnyOf(FailsWith(ErrorCode::out_of_range), FailsWith(ErrorCode::size_mismatch)));
   }
-  EXPECT_EQ(read_memory(passive_.pid(), remote_.addr, size), untouched_);
+  EXPECT_EQ(read_memory(passive_.pid(), remote_.addr, buffer_size), untouched_);
 }
 
 TEST_F(WrongInput, ATransferOfAnUnknownKindOrBufferIsRefused) {
@@ -174,8 +174,8 @@ TEST_F(WrongInput, OthersRegisterWithinOfferedBuffersOnly) {
   const auto register_at = [&](std::uint64_t address, std::uint64_t length) {
     return ask(client_, passive_.ref(), messages::RequestBuffer{.addr = address, .size = length});
   };
-  EXPECT_THAT(register_at(remote_.addr, size), Succeeds());
-  EXPECT_THAT(register_at(remote_.addr, size + 1), FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(register_at(remote_.addr, buffer_size), Succeeds());
+  EXPECT_THAT(register_at(remote_.addr, buffer_size + 1), FailsWith(ErrorCode::permission_denied));
   EXPECT_THAT(register_at(remote_.addr - 1, 2), FailsWith(ErrorCode::permission_denied));
   EXPECT_THAT(register_at(remote_.addr, 0), FailsWith(ErrorCode::invalid_argument));
   EXPECT_THAT(register_at(std::numeric_limits<std::uint64_t>::max(), 2),
@@ -233,13 +233,14 @@ TEST(TwoWorkersOfOneIdentity, AreToldApartByTheirIncarnations) {
   for (unsigned round = 0; round < 6; ++round) {
     const unsigned chosen = round % 2;
     const unsigned other = 1 - chosen;
-    const auto before = read_memory(twins.at(other)->pid(), handles.at(other).addr, size);
-    const auto bytes = pattern(size, 40 + round);
+    const auto before = read_memory(twins.at(other)->pid(), handles.at(other).addr, buffer_size);
+    const auto bytes = pattern(buffer_size, 40 + round);
     write_memory(active.pid(), local.addr, bytes);
-    EXPECT_THAT(ask(client, active.ref(), transfer("put", {"data"}, handles.at(chosen), 0, size)),
-                Succeeds());
-    EXPECT_EQ(read_memory(twins.at(chosen)->pid(), handles.at(chosen).addr, size), bytes);
-    EXPECT_EQ(read_memory(twins.at(other)->pid(), handles.at(other).addr, size), before);
+    EXPECT_THAT(
+        ask(client, active.ref(), transfer("put", {"data"}, handles.at(chosen), 0, buffer_size)),
+        Succeeds());
+    EXPECT_EQ(read_memory(twins.at(chosen)->pid(), handles.at(chosen).addr, buffer_size), bytes);
+    EXPECT_EQ(read_memory(twins.at(other)->pid(), handles.at(other).addr, buffer_size), before);
   }
 
   // Both may ask one manager at the same time; each is answered.

@@ -14,15 +14,6 @@
 namespace danaus::mailbox::testing {
 namespace {
 
-asio::awaitable<messages::ReplyBody> answer_when_open(Gate* gate, Request request) {
-  co_await gate->wait();
-  co_return co_await answer_with_number(std::move(request));
-}
-
-Mailbox::Handler waiting_at(Gate& gate) {
-  return [&gate](Request request) { return answer_when_open(&gate, std::move(request)); };
-}
-
 /// A TCP listener that completes connections in the kernel and never says a word.
 class MuteListener {
  public:

@@ -71,6 +71,15 @@ asio::awaitable<messages::ReplyBody> answer_with_number(Request request) {
   co_return messages::encode(messages::Unit{});
 }
 
+static asio::awaitable<messages::ReplyBody> answer_when_open(Gate* gate, Request request) {
+  co_await gate->wait();
+  co_return co_await answer_with_number(std::move(request));
+}
+
+Mailbox::Handler waiting_at(Gate& gate) {
+  return [&gate](Request request) { return answer_when_open(&gate, std::move(request)); };
+}
+
 messages::Message numbered(std::uint32_t number) {
   return messages::ManagerMessage{messages::GetQpState{
       .other = {"other", ""}, .self_device = std::to_string(number), .other_device = ""}};

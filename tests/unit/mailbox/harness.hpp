@@ -68,6 +68,9 @@ class Gate {
 /// Answers GetQpState with the number in its `self_device`, anything else with Unit.
 asio::awaitable<messages::ReplyBody> answer_with_number(Request request);
 
+/// Answers with the number, each request when the gate lets it through.
+Mailbox::Handler waiting_at(Gate& gate);
+
 /// A GetQpState to be answered by `answer_with_number`.
 messages::Message numbered(std::uint32_t number);
 

@@ -10,15 +10,6 @@
 namespace danaus::mailbox::testing {
 namespace {
 
-asio::awaitable<messages::ReplyBody> answer_when_open(Gate* gate, Request request) {
-  co_await gate->wait();
-  co_return co_await answer_with_number(std::move(request));
-}
-
-Mailbox::Handler waiting_at(Gate& gate) {
-  return [&gate](Request request) { return answer_when_open(&gate, std::move(request)); };
-}
-
 TEST(Mailbox, AnswersARequest) {
   RunningMailbox server{config_of("server")};
   RunningMailbox client{config_of("client")};

@@ -8,7 +8,7 @@
 namespace danaus::manager::testing {
 namespace {
 
-constexpr std::uint64_t address = 0x10000;
+constexpr std::uint64_t local_address = 0x10000;
 constexpr std::uint64_t size = 1000;
 
 class Transfers : public ::testing::Test {
@@ -16,8 +16,8 @@ class Transfers : public ::testing::Test {
   Transfers() {
     net.start("a");
     net.start("b");
-    static_cast<void>(net.register_buffer("a", address, size, "local"));
-    remote = net.register_buffer("b", 2 * address, size, "remote").value().buffer;
+    static_cast<void>(net.register_buffer("a", local_address, size, "local"));
+    remote = net.register_buffer("b", 2 * local_address, size, "remote").value().buffer;
   }
   messages::Transfer transfer(const std::string& op = "put") const {
     return {.op = op,
@@ -55,8 +55,8 @@ TEST_F(Transfers, PostTheOperationWithTheKeysOfBothSides) {
   ASSERT_EQ(posted.size(), 2U);
   EXPECT_EQ(posted[0].opcode, transport::Opcode::rdma_write);
   EXPECT_EQ(posted[1].opcode, transport::Opcode::rdma_read);
-  EXPECT_EQ(posted[0].local_address, address + 10);
-  EXPECT_EQ(posted[0].remote_address, 2 * address + 20);
+  EXPECT_EQ(posted[0].local_address, local_address + 10);
+  EXPECT_EQ(posted[0].remote_address, 2 * local_address + 20);
   EXPECT_EQ(posted[0].rkey, remote.rkey);
   EXPECT_EQ(posted[0].length, 100U);
 }

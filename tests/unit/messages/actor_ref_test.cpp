@@ -10,8 +10,7 @@ namespace danaus::messages {
 namespace {
 
 using test::expect_error;
-
-constexpr auto invalid = ErrorCode::invalid_argument;
+using test::invalid;
 
 TEST(Identity, TakesLettersDigitsDotUnderscoreAndDash) {
   EXPECT_TRUE(is_valid_identity("a"));

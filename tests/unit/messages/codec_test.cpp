@@ -14,9 +14,8 @@ namespace {
 using test::entry;
 using test::expect_error;
 using test::hex;
+using test::malformed;
 using test::text;
-
-constexpr auto malformed = ErrorCode::malformed;
 
 std::string request_buffer(const std::string& addr, const std::string& size) {
   return entry("RequestBuffer", "82" + text("addr") + addr + text("size") + size);

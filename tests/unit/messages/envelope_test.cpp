@@ -11,9 +11,8 @@ namespace {
 using test::entry;
 using test::expect_error;
 using test::hex;
+using test::malformed;
 using test::text;
-
-constexpr auto malformed = ErrorCode::malformed;
 
 Header header() {
   Header header;

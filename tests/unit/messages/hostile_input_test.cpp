@@ -16,9 +16,8 @@ using test::entry;
 using test::expect_error;
 using test::hex;
 using test::largest_allocation;
+using test::malformed;
 using test::text;
-
-constexpr auto malformed = ErrorCode::malformed;
 
 /// Every decoder on the same bytes. Nothing may be thrown.
 void decode_as_everything(std::span<const std::byte> bytes) {

@@ -13,9 +13,8 @@ using nlohmann::json;
 using test::entry;
 using test::expect_error;
 using test::hex;
+using test::invalid;
 using test::text;
-
-constexpr auto invalid = ErrorCode::invalid_argument;
 
 json pair_fields() {
   return {{"other", {{"id", "beta"}, {"at", "tcp://h:1"}}},

@@ -68,12 +68,12 @@ template <class Enum, class M>
 void expect_json_round_trips() {
   EXPECT_TRUE(rc::check([] {
     const Message message{Enum{any<M>()}};
-    const nlohmann::json json = to_json(message);
-    RC_ASSERT((json.size() == 1U));
-    const auto read = message_from_json(M::name, json.at(std::string{M::name}));
+    const nlohmann::json printed = to_json(message);
+    RC_ASSERT((printed.size() == 1U));
+    const auto read = message_from_json(M::name, printed.at(std::string{M::name}));
     // Strings that are not UTF-8 cannot survive JSON; what they became does.
     RC_ASSERT(read.has_value());
-    RC_ASSERT((to_json(*read) == json));
+    RC_ASSERT((to_json(*read) == printed));
   }));
 }
 

@@ -13,6 +13,9 @@
 
 namespace danaus::messages::test {
 
+inline constexpr auto invalid = ErrorCode::invalid_argument;
+inline constexpr auto malformed = ErrorCode::malformed;
+
 inline Bytes hex(std::string_view digits) {
   return from_hex(digits).value();
 }

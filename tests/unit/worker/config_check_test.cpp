@@ -15,7 +15,7 @@ using messages::DeviceInfo;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const DeviceInfo soft0{
+const DeviceInfo software{
     .name = "soft0", .transport = "soft", .usable = true, .reason = {}, .attributes = {}};
 const DeviceInfo down{.name = "mlx5_0",
                       .transport = "verbs",
@@ -67,7 +67,7 @@ TEST(ConfigCheck, RefusesToRequireRdmaAndSoftwareAtOnce) {
 TEST(DeviceChoiceCheck, ListsTheDevicesWhereTheNamedOneIsUnknown) {
   WorkerConfig config = config_of("a");
   config.device = "mlx5_9";
-  const Error error = choice_refusal(config, {soft0, up});
+  const Error error = choice_refusal(config, {software, up});
   EXPECT_EQ(code_name(error), "UnknownDevice");
   EXPECT_THAT(error.message(), AllOf(HasSubstr("mlx5_9"), HasSubstr("soft0, mlx5_1")));
 }
@@ -75,7 +75,7 @@ TEST(DeviceChoiceCheck, ListsTheDevicesWhereTheNamedOneIsUnknown) {
 TEST(DeviceChoiceCheck, SaysWhyTheNamedDeviceIsNotUsable) {
   WorkerConfig config = config_of("a");
   config.device = "mlx5_0";
-  const Error error = choice_refusal(config, {soft0, down});
+  const Error error = choice_refusal(config, {software, down});
   EXPECT_EQ(code_name(error), "DeviceUnusable");
   EXPECT_THAT(error.message(), HasSubstr("port 1 is down"));
 }
@@ -83,16 +83,16 @@ TEST(DeviceChoiceCheck, SaysWhyTheNamedDeviceIsNotUsable) {
 TEST(DeviceChoiceCheck, SaysInOneLineWhyThereIsNoRdma) {
   WorkerConfig config = config_of("a");
   config.require_rdma = true;
-  const Error none = choice_refusal(config, {soft0});
+  const Error none = choice_refusal(config, {software});
   EXPECT_EQ(code_name(none), "DeviceUnusable");
   EXPECT_THAT(none.message(), HasSubstr("this build supports none"));
-  const Error unusable = choice_refusal(config, {soft0, down});
+  const Error unusable = choice_refusal(config, {software, down});
   EXPECT_EQ(code_name(unusable), "DeviceUnusable");
   EXPECT_THAT(unusable.message(), HasSubstr("mlx5_0: port 1 is down"));
   for (const Error& error : {none, unusable}) {
     EXPECT_EQ(error.message().find('\n'), std::string::npos);
   }
-  EXPECT_NO_THROW(check_device_choice(config, std::vector{soft0, down, up}));
+  EXPECT_NO_THROW(check_device_choice(config, std::vector{software, down, up}));
 }
 
 }  // namespace

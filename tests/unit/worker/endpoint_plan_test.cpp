@@ -20,7 +20,7 @@ WorkerConfig config_with(std::string bind, std::string advertise = {}, bool inse
   return config;
 }
 
-Error refusal_of(const WorkerConfig& config) {
+Error plan_refusal(const WorkerConfig& config) {
   return error_of([&config] { static_cast<void>(plan_endpoints(config)); });
 }
 
@@ -77,7 +77,7 @@ TEST(EndpointPlan, ListensNowhereForAPassiveWorker) {
 
 TEST(EndpointPlan, RefusesAnAddressThatOthersReachAndNamesTheFlag) {
   for (const std::string bind : {"tcp://192.0.2.1:7000", "tcp://[2001:db8::1]:7000"}) {
-    const Error error = refusal_of(config_with(bind));
+    const Error error = plan_refusal(config_with(bind));
     EXPECT_EQ(code_name(error), "PermissionDenied") << bind;
     EXPECT_THAT(error.message(), HasSubstr("--insecure"));
     EXPECT_THAT(error.message(), HasSubstr(bind));
@@ -86,13 +86,13 @@ TEST(EndpointPlan, RefusesAnAddressThatOthersReachAndNamesTheFlag) {
 }
 
 TEST(EndpointPlan, RefusesAWildcardThatOthersReachEvenWhenItIsAdvertised) {
-  EXPECT_EQ(code_name(refusal_of(config_with("tcp://*:7000", "tcp://127.0.0.1:7000"))),
+  EXPECT_EQ(code_name(plan_refusal(config_with("tcp://*:7000", "tcp://127.0.0.1:7000"))),
             "PermissionDenied");
 }
 
 TEST(EndpointPlan, WantsToKnowWhatPeersDialWhereItBindsAWildcard) {
   for (const std::string bind : {"tcp://*:7000", "tcp://0.0.0.0:7000", "tcp://[::]:7000"}) {
-    const Error error = refusal_of(config_with(bind, {}, true));
+    const Error error = plan_refusal(config_with(bind, {}, true));
     EXPECT_EQ(code_name(error), "InvalidArgument") << bind;
     EXPECT_THAT(error.message(), HasSubstr("--advertise"));
   }
@@ -103,7 +103,7 @@ TEST(EndpointPlan, RefusesWhatIsNoEndpoint) {
        {"127.0.0.1:7000", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:70000",
         "tcp://127.0.0.1:x", "tcp://:7000", "tcp://::1:7000", "ipc://", "udp://127.0.0.1:7000",
         "tcp://no such host:7000"}) {
-    const Error error = refusal_of(config_with(bind));
+    const Error error = plan_refusal(config_with(bind));
     EXPECT_EQ(code_name(error), "InvalidArgument") << bind;
     EXPECT_THAT(error.message(), HasSubstr(bind));
   }
@@ -112,16 +112,17 @@ TEST(EndpointPlan, RefusesWhatIsNoEndpoint) {
 TEST(EndpointPlan, RefusesToAdvertiseWhatCannotBeDialled) {
   for (const std::string advertise :
        {"tcp://*:7000", "tcp://0.0.0.0:7000", "node7", "tcp://node7"}) {
-    EXPECT_EQ(code_name(refusal_of(config_with("tcp://127.0.0.1:*", advertise))), "InvalidArgument")
+    EXPECT_EQ(code_name(plan_refusal(config_with("tcp://127.0.0.1:*", advertise))),
+              "InvalidArgument")
         << advertise;
   }
 }
 
 TEST(EndpointPlan, RefusesAPassiveWorkerThatIsToBeDialled) {
-  EXPECT_EQ(code_name(refusal_of(config_with("", "tcp://127.0.0.1:7000"))), "InvalidArgument");
+  EXPECT_EQ(code_name(plan_refusal(config_with("", "tcp://127.0.0.1:7000"))), "InvalidArgument");
   WorkerConfig config = config_with("");
   config.data_port = 7001;
-  EXPECT_EQ(code_name(refusal_of(config)), "InvalidArgument");
+  EXPECT_EQ(code_name(plan_refusal(config)), "InvalidArgument");
 }
 
 }  // namespace

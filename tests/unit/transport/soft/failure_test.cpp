@@ -9,8 +9,6 @@
 namespace danaus::transport::soft::testing {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20U;
-
 class SoftFailure : public ::testing::Test {
  protected:
   // Carries out `work` and expects both ends to end in ERR with `status`.

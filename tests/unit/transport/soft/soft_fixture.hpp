@@ -28,6 +28,8 @@ namespace danaus::transport::soft::testing {
 /// A guard against tests that hang, not a measure of anything.
 inline constexpr std::chrono::seconds patience{20};
 
+inline constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+
 template <class T>
 T must(std::expected<T, Error> result) {
   if (!result) {

@@ -10,8 +10,6 @@
 namespace danaus::transport::soft::testing {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20U;
-
 void fill(const Pages& pages, unsigned seed) {
   std::mt19937_64 random{seed};
   for (std::size_t i = 0; i + 8 <= pages.size(); i += 8) {
