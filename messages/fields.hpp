@@ -14,7 +14,7 @@ template <class Owner, class Value>
 struct Field {
   std::string_view name;
   Value Owner::* member;
-  bool required;
+  bool required = false;
 };
 
 template <class Owner, class Value>

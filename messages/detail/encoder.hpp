@@ -29,8 +29,8 @@ class ByteSink {
 using Packer = msgpack::packer<ByteSink>;
 
 inline void encode_string(ByteSink& sink, std::string_view text) {
-  const auto size = static_cast<std::uint32_t>(text.size());
-  Packer{sink}.pack_str(size).pack_str_body(text.data(), size);
+  Packer{sink}.pack_str(static_cast<std::uint32_t>(text.size()));
+  sink.write(text.data(), text.size());
 }
 
 inline void encode_bytes(ByteSink& sink, std::span<const std::byte> bytes) {

@@ -98,6 +98,7 @@ std::vector<RegisteredBuffer> BufferTable::remove(std::uint64_t mr_id) {
 
 std::vector<RegisteredBuffer> BufferTable::take_all() {
   std::vector<RegisteredBuffer> all;
+  all.reserve(buffers_.size());
   for (auto& [mr_id, buffer] : buffers_) {
     all.push_back(std::move(buffer));
   }

@@ -28,8 +28,8 @@ asio::awaitable<void> Connector::run(Activity::Ticket ticket, std::shared_ptr<At
   }
   if (!outcome) {
     ++connections_.counters.connects_failed;
-    const Error reason = outcome.error();
-    co_await discard(attempt, route.key, reason);
+    Error reason = outcome.error();
+    co_await discard(attempt, route.key, std::move(reason));
   }
   if (attempt->closed) {
     co_return;  // its callers know already, and another attempt may have its place
@@ -114,7 +114,7 @@ asio::awaitable<std::expected<Connector::Offer, Error>> Connector::offer(
   auto ready = co_await connections_.initialize(entry->operations);
   auto endpoint = entry->operations->queue_pair().endpoint();
   if (ready && !endpoint) {
-    ready = std::unexpected{std::move(endpoint).error()};
+    ready = std::unexpected{endpoint.error()};
   }
   if (!ready) {
     connections_.table.remove(key, ready.error());

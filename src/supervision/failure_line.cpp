@@ -46,9 +46,7 @@ FailureLine::FailureLine(std::string_view component, std::string_view reason,
 }
 
 void FailureLine::append(std::string_view text) noexcept {
-  const std::size_t taken = std::min(text.size(), max_length - length_);
-  std::copy_n(text.data(), taken, text_.data() + length_);
-  length_ += taken;
+  length_ += text.copy(text_.data() + length_, max_length - length_);
 }
 
 void FailureLine::append_escaped(std::string_view value, std::size_t limit) noexcept {
