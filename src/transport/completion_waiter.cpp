@@ -1,10 +1,8 @@
 #include "transport/completion_waiter.hpp"
 
-#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <ctime>
 
 namespace danaus::transport {
 namespace {
@@ -29,24 +27,6 @@ std::size_t spin(QueuePair& queue_pair, std::span<WorkCompletion> completions,
   return 0;
 }
 
-/// Sleeps until `fd` is readable, a signal came, or `deadline`. False: the deadline has passed.
-bool sleep_until_readable(int fd, Clock::time_point deadline) {
-  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
-  if (deadline == Clock::time_point::max()) {
-    ::ppoll(&entry, 1, nullptr, nullptr);
-    return true;
-  }
-  const auto remaining = deadline - Clock::now();
-  if (remaining <= Clock::duration::zero()) {
-    return false;
-  }
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(remaining);
-  const timespec timeout{.tv_sec = seconds.count(),
-                         .tv_nsec = std::chrono::nanoseconds{remaining - seconds}.count()};
-  ::ppoll(&entry, 1, &timeout, nullptr);
-  return true;
-}
-
 }  // namespace
 
 CompletionWaiter::CompletionWaiter() : may_spin_{runs_on_several_cpus()} {}
@@ -58,19 +38,12 @@ std::size_t CompletionWaiter::wait(QueuePair& queue_pair, std::span<WorkCompleti
       return count;
     }
   }
-  for (;;) {
-    // What completed before arming makes no event: hence poll after it, then sleep.
-    queue_pair.arm();
-    if (const std::size_t count = queue_pair.poll(completions); count != 0) {
-      return count;
-    }
-    if (!sleep_until_readable(queue_pair.fd(), deadline)) {
-      return 0;
-    }
+  while (queue_pair.sleep(deadline)) {
     if (const std::size_t count = queue_pair.poll(completions); count != 0) {
       return count;
     }
   }
+  return 0;
 }
 
 }  // namespace danaus::transport

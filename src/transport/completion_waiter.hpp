@@ -1,5 +1,5 @@
 // CompletionWaiter: how a thread waits for the completions of a queue pair, on any transport: spin
-// briefly for a small operation, then arm and sleep on the queue pair's fd.
+// briefly for a small operation, then sleep.
 // One thread at a time. Relies on transport.hpp.
 #pragma once
 

@@ -34,7 +34,7 @@ std::expected<PendingOperation*, Error> OperationLedger::start(const Operation& 
 bool OperationLedger::post_chunks(PendingOperation& pending) {
   const Operation& operation = pending.operation;
   while (!pending.posted_all) {
-    if (queue_pair_.free_slots() == 0) {
+    if (outstanding_ != 0 && queue_pair_.free_slots() == 0) {
       return false;
     }
     const std::uint64_t length =

@@ -6,6 +6,7 @@
 // anything but a short lock.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -105,8 +106,13 @@ class QueuePair {
   /// Tells the queue pair that a thread of the caller's is about to poll until its work is done, so
   /// that no thread of the transport needs to drive progress meanwhile. Counted; balanced by
   /// `end_polling`.
+  /// `fd` tells of no progress from then on, until it is armed again.
   virtual void begin_polling() noexcept = 0;
   virtual void end_polling() noexcept = 0;
+
+  /// For the thread that polls: sleeps until `poll` may have something to do, a signal comes, or
+  /// `deadline`. False: the deadline has passed. One thread at a time; needs no arming.
+  [[nodiscard]] virtual bool sleep(std::chrono::steady_clock::time_point deadline) = 0;
 
   /// Any state → ERR. Every outstanding work request completes: the first with its own status if it
   /// has one already, the rest as flushed. When it returns, this side no longer touches their

@@ -40,12 +40,19 @@ std::expected<CompletionChannel, Error> CompletionChannel::make() {
   return CompletionChannel{std::move(set), std::move(event)};
 }
 
-bool CompletionChannel::watch(int socket, bool writable) noexcept {
-  return control(set_.get(), EPOLL_CTL_ADD, socket, events_of(writable));
-}
-
-void CompletionChannel::rewatch(int socket, bool writable) noexcept {
-  static_cast<void>(control(set_.get(), EPOLL_CTL_MOD, socket, events_of(writable)));
+bool CompletionChannel::watch(int socket, bool on, bool writable) noexcept {
+  const std::uint32_t wanted = on ? events_of(writable) : 0;
+  if (wanted == watched_) {
+    return true;
+  }
+  int operation = EPOLL_CTL_MOD;
+  if (watched_ == 0) {
+    operation = EPOLL_CTL_ADD;
+  } else if (wanted == 0) {
+    operation = EPOLL_CTL_DEL;
+  }
+  watched_ = wanted;
+  return control(set_.get(), operation, socket, wanted);
 }
 
 void CompletionChannel::signal() noexcept {

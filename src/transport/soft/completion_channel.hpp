@@ -21,10 +21,14 @@ class CompletionChannel {
   /// Constant. Any thread.
   [[nodiscard]] int fd() const noexcept { return set_.get(); }
 
-  /// Readable from now on when `socket` is, or can take data if `writable`. The socket leaves by
-  /// being closed. False when the kernel refuses.
-  [[nodiscard]] bool watch(int socket, bool writable) noexcept;
-  void rewatch(int socket, bool writable) noexcept;
+  /// Whether `fd` is to be readable when `socket` is, and, if `writable`, when it can take data. A
+  /// closed socket leaves by itself: `forget` it. False when the kernel refuses.
+  [[nodiscard]] bool watch(int socket, bool on, bool writable) noexcept;
+  /// The socket has left.
+  void forget() noexcept { watched_ = 0; }
+
+  /// What `signal` makes readable, alone.
+  [[nodiscard]] int event() const noexcept { return event_.get(); }
 
   /// Asks that the next `signal` make `fd` readable.
   void arm() noexcept { armed_ = true; }
@@ -39,6 +43,8 @@ class CompletionChannel {
 
   FileDescriptor set_;
   FileDescriptor event_;
+  /// Events of epoll_ctl(2) that the socket is in the set for; 0: it is not.
+  std::uint32_t watched_ = 0;
   bool armed_ = false;
   bool signalled_ = false;
 };

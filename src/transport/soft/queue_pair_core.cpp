@@ -1,8 +1,12 @@
 #include "transport/soft/queue_pair_core.hpp"
 
 #include <spdlog/fmt/fmt.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <utility>
+
+#include "transport/descriptor_wait.hpp"
 
 namespace danaus::transport::soft {
 
@@ -182,6 +186,8 @@ void QueuePairCore::arm() {
   const std::lock_guard lock{mutex_};
   channel_.arm();
   just_armed_ = true;
+  notifying_ = true;
+  watch_socket();
 }
 
 // One turn in both directions: what is read makes room at the peer for what is written. Under
@@ -207,24 +213,21 @@ void QueuePairCore::settle() {
   }
 }
 
+// Has `fd` tell of the socket to those who sleep on it. Under `mutex_`.
 void QueuePairCore::watch_socket() {
-  const int socket = requester_.socket();
-  if (socket < 0) {
+  if (requester_.socket() < 0) {
     background_.forget();
+    channel_.forget();
     return;
   }
-  const bool writable = requester_.wants_to_send();
-  if (watched_dial_ != requester_.dials()) {
+  if (known_dial_ != requester_.dials()) {
+    known_dial_ = requester_.dials();
     background_.forget();
-    watched_dial_ = requester_.dials();
-    watched_writable_ = writable;
-    if (!channel_.watch(socket, writable)) {
-      requester_.fail(CompletionStatus::general_error);
-      enter_error();
-    }
-  } else if (watched_writable_ != writable) {
-    watched_writable_ = writable;
-    channel_.rewatch(socket, writable);
+    channel_.forget();
+  }
+  if (!channel_.watch(requester_.socket(), notifying_, requester_.wants_to_send())) {
+    requester_.fail(CompletionStatus::general_error);
+    enter_error();
   }
 }
 
@@ -233,6 +236,7 @@ void QueuePairCore::watch_socket() {
 void QueuePairCore::begin_polling() noexcept {
   const std::lock_guard lock{mutex_};
   ++pollers_;
+  notifying_ = false;
   background_.detach(requester_.socket());
 }
 
@@ -241,6 +245,44 @@ void QueuePairCore::end_polling() noexcept {
   if (--pollers_ == 0) {
     hand_over();
   }
+}
+
+bool QueuePairCore::sleep(std::chrono::steady_clock::time_point deadline) {
+  std::array<pollfd, 2> descriptors{};
+  {
+    std::unique_lock lock{mutex_};
+    if (requester_.has_completions()) {
+      return true;
+    }
+    if (deadline - std::chrono::steady_clock::now() > read_limit) {
+      if (const std::size_t size = requester_.begin_read(); size != 0) {
+        read_answers(lock, size);
+        return true;
+      }
+    }
+    channel_.arm();
+    const int to_send = requester_.wants_to_send() ? POLLOUT : 0;
+    descriptors = {{{channel_.event(), POLLIN, 0},
+                    {requester_.socket(), static_cast<short>(POLLIN | to_send), 0}}};
+  }
+  // Should the socket be closed meanwhile, then `channel_` is signalled.
+  return sleep_until_ready(descriptors, deadline);
+}
+
+// Sleeps in the receive itself, for a moment at most: for small operations that saves a good part
+// of their time.
+void QueuePairCore::read_answers(std::unique_lock<std::mutex>& lock, std::size_t size) {
+  const int socket = requester_.socket();
+  std::array<std::byte, inbox_frames * sizeof(Response)> bytes;  // NOLINT: filled as far as read
+  lock.unlock();
+  const ssize_t result = ::recv(socket, bytes.data(), size, 0);
+  lock.lock();
+  // An error or the end will be met again, by the next to read.
+  requester_.end_read(std::span{bytes}.first(result > 0 ? static_cast<std::size_t>(result) : 0));
+  if (std::exchange(peer_gone_, false) && state_ != QueuePairState::error) {
+    lose_peer();
+  }
+  settle();
 }
 
 // Leaves outstanding work to the data thread. Under `mutex_`.
@@ -322,6 +364,15 @@ void QueuePairCore::peer_gone() noexcept {
   if (state_ == QueuePairState::error) {
     return;
   }
+  if (requester_.reading()) {
+    peer_gone_ = true;
+    return;
+  }
+  lose_peer();
+}
+
+// Under `mutex_`.
+void QueuePairCore::lose_peer() noexcept {
   // What it said before it went counts: a status that is queued in the socket is the real error.
   std::uint64_t budget = max_turn_length;
   requester_.receive(budget);

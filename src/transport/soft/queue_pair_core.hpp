@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -63,6 +64,7 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
   void begin_polling() noexcept;
   void end_polling() noexcept;
+  [[nodiscard]] bool sleep(std::chrono::steady_clock::time_point deadline);
   void move_to_error() noexcept;
   /// Ends it for good: ERR, nothing runs for it afterwards. Before the data context goes.
   void close() noexcept;
@@ -91,6 +93,8 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   void watch_socket();
   void hand_over();
   void data_turn();
+  void read_answers(std::unique_lock<std::mutex>& lock, std::size_t size);
+  void lose_peer() noexcept;
   void enter_error() noexcept;
 
   const messages::QpInfo local_;
@@ -105,11 +109,14 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   BackgroundProgress background_;
   unsigned pollers_ = 0;
   bool closed_ = false;
+  /// The peer went while somebody was reading its last words.
+  bool peer_gone_ = false;
   /// After `arm`, the next `poll` need not ask the socket: `fd` tells.
   bool just_armed_ = false;
-  /// Requester::dials at the socket that `channel_` watches, and what it is watched for.
-  std::size_t watched_dial_ = 0;
-  bool watched_writable_ = false;
+  /// Somebody may sleep on `fd`, who has to hear of the socket too.
+  bool notifying_ = false;
+  /// Requester::dials at the socket that `channel_` knows.
+  std::size_t known_dial_ = 0;
   std::function<void()> hang_up_;
 
   std::mutex turn_mutex_;

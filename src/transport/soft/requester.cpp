@@ -104,7 +104,10 @@ bool Requester::check_local(Outstanding& current) {
   if (request.length == 0) {
     return true;
   }
-  current.region = regions_->find_local(request.lkey);
+  if (last_region_ == nullptr || last_region_->lkey() != request.lkey || last_region_->revoked()) {
+    last_region_ = regions_->find_local(request.lkey);
+  }
+  current.region = last_region_;
   return current.region != nullptr && !current.region->revoked() &&
          current.region->contains(request.local_address, request.length) &&
          (request.opcode == Opcode::rdma_write ||
@@ -187,7 +190,33 @@ void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
 
 // -- receiving ------------------------------------------------------------------------------------
 
+std::size_t Requester::begin_read() noexcept {
+  const bool all_sent = sending_ == outstanding_.size() && !send_broken_;
+  if (failed_ || reading_ || outstanding_.empty() || !all_sent || chunk_remaining_ != 0 ||
+      expects_data(outstanding_.front().request)) {
+    return 0;
+  }
+  if (!blocking_) {
+    blocking_ = block_receives(socket_.get(), read_limit);
+  }
+  reading_ = blocking_;
+  return reading_ ? frames_expected() * sizeof(Response) - inbox_size_ : 0;
+}
+
+void Requester::end_read(std::span<const std::byte> bytes) {
+  reading_ = false;
+  closing_.reset();
+  if (!failed_ && !bytes.empty()) {
+    std::ranges::copy(bytes, inbox_.begin() + static_cast<std::ptrdiff_t>(inbox_size_));
+    inbox_size_ += bytes.size();
+    handle_inbox();
+  }
+}
+
 void Requester::receive(std::uint64_t& budget) {
+  if (reading_) {
+    return;
+  }
   while (!failed_ && !outstanding_.empty()) {
     const Flow flow = chunk_remaining_ != 0 ? receive_payload(budget) : receive_frames();
     if (flow == Flow::stopped) {
@@ -333,6 +362,7 @@ void Requester::dial_next() {
     auto socket = dial(routes_[next_route_++]);
     if (socket) {
       socket_ = *std::move(socket);
+      blocking_ = false;
       send_broken_ = false;
       return;
     }
@@ -370,6 +400,11 @@ void Requester::fail(CompletionStatus status) noexcept {
     // kernel deliver what it has buffered.
     const ::linger now{.l_onoff = 1, .l_linger = 0};
     static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now));
+  }
+  if (reading_) {
+    // Closed, its number could come to mean another socket to whoever reads.
+    static_cast<void>(::shutdown(socket_.get(), SHUT_RD));
+    closing_ = std::move(socket_);
   }
   socket_.reset();
   inbox_size_ = 0;

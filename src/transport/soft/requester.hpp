@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,12 @@ namespace danaus::transport::soft {
 /// what one turn of progress moves.
 inline constexpr std::uint64_t max_turn_length = std::uint64_t{1} << 20U;
 
+/// Answers read ahead at most.
+inline constexpr std::size_t inbox_frames = 32;
+
+/// How long `begin_read` lets its caller block: others may have something to be done meanwhile.
+inline constexpr std::chrono::milliseconds read_limit{1};
+
 class Requester {
  public:
   Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr);
@@ -42,6 +49,12 @@ class Requester {
   /// Reads what has come, at most `budget` bytes of payload, which it reduces.
   void receive(std::uint64_t& budget);
 
+  /// Begins to read outside of the mutex where only short answers are awaited: so many bytes, from
+  /// `socket`, blocking for a moment at most. 0: there is more to do than that. Until `end_read`
+  /// nobody else reads, and the socket stays open, though it may be shut down.
+  [[nodiscard]] std::size_t begin_read() noexcept;
+  void end_read(std::span<const std::byte> bytes);
+
   /// Ends everything outstanding: the oldest with its own status if it has one already, else with
   /// `status`; the rest as flushed. Closes the connection. Idempotent.
   void fail(CompletionStatus status) noexcept;
@@ -55,6 +68,7 @@ class Requester {
 
   /// A failure ended it: the queue pair belongs in ERR.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] bool reading() const noexcept { return reading_; }
   [[nodiscard]] bool has_outstanding() const noexcept { return !outstanding_.empty(); }
   [[nodiscard]] bool has_completions() const noexcept { return !completions_.empty(); }
   /// Whether the socket owes room for data that wait to be sent.
@@ -99,6 +113,8 @@ class Requester {
   Ring<Outstanding> outstanding_;
   Ring<WorkCompletion> completions_;
   std::uint32_t next_sequence_ = 0;
+  /// Mostly the same as before, and then not looked up.
+  std::shared_ptr<Region> last_region_;
 
   FileDescriptor socket_;
   std::vector<Route> routes_;
@@ -114,9 +130,14 @@ class Requester {
   /// The peer takes nothing more, but may have said why.
   bool send_broken_ = false;
   bool failed_ = false;
+  /// Between `begin_read` and `end_read`.
+  bool reading_ = false;
+  /// `socket_` waits in a receive without MSG_DONTWAIT, for `read_limit`.
+  bool blocking_ = false;
+  /// Failed while it was read from.
+  FileDescriptor closing_;
 
   /// Frames read ahead, never payload: a frame at its end may be incomplete.
-  static constexpr std::size_t inbox_frames = 32;
   std::array<std::byte, inbox_frames * sizeof(Response)> inbox_{};
   std::size_t inbox_size_ = 0;
   /// Payload still to come of the current Response{data}, for the oldest work request.

@@ -40,6 +40,8 @@ class Responder {
   /// It has.
   void acquaint(ResponderConnection& connection) noexcept;
   void leave(ResponderConnection& connection) noexcept;
+  /// Whether nobody else is kept waiting by one of its connections.
+  [[nodiscard]] bool serves_only_one() const noexcept { return connections_.size() == 1; }
 
  private:
   // Only one thread runs the context: asio need not wake another for what it queues.

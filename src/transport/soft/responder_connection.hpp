@@ -52,6 +52,7 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   asio::awaitable<bool> until(Step step);
 
   Step receive_header();
+  Step linger();
   void begin_request();
   Step move_payload();
   Step put_turn();
@@ -75,6 +76,10 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   std::size_t header_size_ = 0;
   /// The last receive took all there was: wait before asking again.
   bool drained_ = true;
+  /// From the last time that others had their turn.
+  std::chrono::steady_clock::time_point linger_until_;
+  /// Receives without MSG_DONTWAIT wait.
+  bool blocking_ = false;
 
   // The request under way.
   RequestHeader request_{};

@@ -115,6 +115,9 @@ void tune(int socket, const ::sockaddr_storage& peer) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
   if (is_within_host(socket, peer)) {
     set_option(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_within_host);
+    // Nothing within a host is congested, and the simplest control costs the least: bbr, say, paces
+    // by timers. Reno is always there (tcp(7)).
+    static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
   }
 }
 

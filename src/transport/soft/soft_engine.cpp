@@ -77,6 +77,7 @@ std::uint16_t SoftEngine::port() const noexcept {
 
 std::vector<std::unique_ptr<Device>> SoftEngine::devices() {
   std::vector<std::unique_ptr<Device>> devices;
+  devices.reserve(impl_->devices);
   for (unsigned i = 0; i < impl_->devices; ++i) {
     devices.push_back(std::make_unique<SoftDevice>(fmt::format("soft{}", i), impl_->state));
   }

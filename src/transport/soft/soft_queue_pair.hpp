@@ -42,6 +42,9 @@ class SoftQueuePair final : public QueuePair {
   [[nodiscard]] int fd() const noexcept override { return core_->fd(); }
   void begin_polling() noexcept override { core_->begin_polling(); }
   void end_polling() noexcept override { core_->end_polling(); }
+  [[nodiscard]] bool sleep(std::chrono::steady_clock::time_point deadline) override {
+    return core_->sleep(deadline);
+  }
   void move_to_error() noexcept override { core_->move_to_error(); }
 
  private:

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/descriptor_wait.hpp"
 #include "transport/transport.hpp"
 
 namespace danaus::transport::testing {
@@ -191,6 +193,17 @@ class FakeQueuePair : public QueuePair {
   void end_polling() noexcept override {
     const std::scoped_lock lock{mutex_};
     --pollers_;
+  }
+  [[nodiscard]] bool sleep(std::chrono::steady_clock::time_point deadline) override {
+    arm();
+    {
+      const std::scoped_lock lock{mutex_};
+      if (!completions_.empty()) {
+        return true;
+      }
+    }
+    pollfd entry{.fd = event_fd_, .events = POLLIN, .revents = 0};
+    return sleep_until_ready({&entry, 1}, deadline);
   }
   void move_to_error() noexcept override {
     const std::scoped_lock lock{mutex_};

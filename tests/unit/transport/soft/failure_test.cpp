@@ -268,6 +268,20 @@ TEST_F(SoftFailure, MovingToErrorWakesASleeper) {
   left.queue_pair->end_polling();
 }
 
+TEST_F(SoftFailure, MovingToErrorEndsWhatACallerSleepsFor) {
+  for (int i = 0; i < 20; ++i) {
+    End left{engine_, 4096};
+    End right{engine_, 4096};
+    must(left.queue_pair->connect(must(right.queue_pair->endpoint())));
+    must(left.queue_pair->post(request(Opcode::rdma_write, left, right, 64)));
+    std::thread mover{[&] { left.queue_pair->move_to_error(); }};
+    const auto completions = complete(*left.queue_pair, 1);
+    mover.join();
+    ASSERT_EQ(completions.size(), 1U);
+    EXPECT_EQ(completions[0].status, CompletionStatus::work_request_flushed);
+  }
+}
+
 TEST_F(SoftFailure, DestructionWithWorkOutstandingIsSafeInAnyOrder) {
   constexpr std::size_t size = 64 * mebibyte;
   for (int order = 0; order < 3; ++order) {

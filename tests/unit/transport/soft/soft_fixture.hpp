@@ -159,7 +159,8 @@ inline WorkRequest request(Opcode opcode, const End& local, const End& remote, s
           .length = length};
 }
 
-/// Polls as a caller should, sleeping on the descriptor, until `count` completions are there.
+/// Polls as a caller should until `count` completions are there: announced, it sleeps in the queue
+/// pair's own way, else on the descriptor.
 inline std::vector<WorkCompletion> complete(QueuePair& queue_pair, std::size_t count,
                                             bool announce = true) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -178,6 +179,10 @@ inline std::vector<WorkCompletion> complete(QueuePair& queue_pair, std::size_t c
       break;
     }
     if (take() != 0) {
+      continue;
+    }
+    if (announce) {
+      static_cast<void>(queue_pair.sleep(deadline));
       continue;
     }
     queue_pair.arm();

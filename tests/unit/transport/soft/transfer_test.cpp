@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "soft_fixture.hpp"
 
@@ -139,6 +141,35 @@ TEST(SoftTransfer, AZeroLengthOperationLooksAtNoKey) {
     EXPECT_EQ(run(*left.queue_pair, WorkRequest{.id = 1, .opcode = opcode}),
               CompletionStatus::success);
   }
+}
+
+TEST(SoftTransfer, ABusyConnectionThatIsAloneOnItsThreadDoesNotKeepNewOnesOut) {
+  auto config = RunningEngine::loopback();
+  config.responders = 1;
+  RunningEngine engine{config};
+  End left{engine, 4096};
+  End right{engine, 4096};
+  connect(left, right);
+  ASSERT_EQ(run(*left.queue_pair, request(Opcode::rdma_write, left, right, 8)),
+            CompletionStatus::success);
+  std::atomic<bool> stop = false;
+  std::atomic<int> failures = 0;
+  std::thread busy{[&] {
+    while (!stop) {
+      failures += run(*left.queue_pair, request(Opcode::rdma_write, left, right, 8)) !=
+                  CompletionStatus::success;
+    }
+  }};
+  for (int i = 0; i < 5; ++i) {
+    End other{engine, 4096};
+    End peer{engine, 4096};
+    connect(other, peer);
+    EXPECT_EQ(run(*other.queue_pair, request(Opcode::rdma_write, other, peer, 8)),
+              CompletionStatus::success);
+  }
+  stop = true;
+  busy.join();
+  EXPECT_EQ(failures, 0);
 }
 
 }  // namespace
