@@ -14,6 +14,8 @@
 
 #include <asio/post.hpp>
 
+#include "tests/forgiven_leaks.hpp"
+
 namespace danaus::supervision {
 namespace {
 
@@ -76,6 +78,7 @@ TEST_F(SupervisorTest, ReportsAThreadThatStalls) {
 }
 
 TEST_F(SupervisorTest, ReportsAThreadThatIsGoneWithoutAWord) {
+  danaus::testing::forgive_leaks();
   Supervisor supervisor{config()};
   const auto thread = supervisor.start("device-work-0", context_, Watch::death);
   asio::post(context_, [] { ::syscall(SYS_exit, 0); });

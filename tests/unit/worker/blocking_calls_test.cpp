@@ -44,10 +44,10 @@ class BlockingCallsTest : public ::testing::Test {
   }
 
   /// Ends when the test says so.
-  asio::awaitable<Result> gated(asio::steady_timer& gate) {
+  asio::awaitable<Result> gated() {
     started_.set_value();
     std::error_code ignored;
-    co_await gate.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await gate_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     co_return 7;
   }
 
@@ -56,6 +56,8 @@ class BlockingCallsTest : public ::testing::Test {
   }
 
   asio::io_context context_;
+  /// Outlives the thread, on which a coroutine may still come to it when its caller has gone.
+  asio::steady_timer gate_{context_, asio::steady_timer::time_point::max()};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   std::promise<void> started_;
   BlockingCalls calls_;
@@ -86,8 +88,7 @@ TEST_F(BlockingCallsTest, RefusesToWaitOnTheThreadThatWouldHaveToAnswer) {
 }
 
 TEST_F(BlockingCallsTest, EndsTheWaitsOfAllCallersAtOnce) {
-  asio::steady_timer gate{context_, asio::steady_timer::time_point::max()};
-  auto waiting = std::async(std::launch::async, [&] { return run(gated(gate)); });
+  auto waiting = std::async(std::launch::async, [&] { return run(gated()); });
   started_.get_future().wait();
   calls_.end_all(shutting_down);
   EXPECT_EQ(waiting.get().error(), shutting_down);
@@ -95,17 +96,16 @@ TEST_F(BlockingCallsTest, EndsTheWaitsOfAllCallersAtOnce) {
 }
 
 TEST_F(BlockingCallsTest, HandsOverAResultThatNobodyWaitsForAnyMore) {
-  asio::steady_timer gate{context_, asio::steady_timer::time_point::max()};
   std::promise<Result> unclaimed;
   auto waiting = std::async(std::launch::async, [&] {
-    return calls_.run<Result>(context_, gated(gate), deadline_after(patience), "the call",
+    return calls_.run<Result>(context_, gated(), deadline_after(patience), "the call",
                               [&unclaimed](Result result) { unclaimed.set_value(result); });
   });
   started_.get_future().wait();
   EXPECT_EQ(calls_.running(), 1U);
   calls_.end_all(shutting_down);
   EXPECT_FALSE(waiting.get());
-  asio::post(context_, [&gate] { gate.cancel(); });
+  asio::post(context_, [this] { gate_.cancel(); });
   EXPECT_EQ(unclaimed.get_future().get(), 7);
 }
 

@@ -15,6 +15,7 @@
 
 #include "silent_listener.hpp"
 #include "test_workers.hpp"
+#include "tests/forgiven_leaks.hpp"
 
 namespace danaus {
 namespace {
@@ -260,6 +261,7 @@ void vanish(int /*signal*/) {
 }
 
 TEST(WorkerFailure, CallsTheHookAndRefusesFurtherCalls) {
+  testing::forgive_leaks();
   std::promise<Failure> told;
   WorkerConfig config = config_of("a");
   config.watchdog_timeout = std::chrono::milliseconds{500};
