@@ -68,7 +68,7 @@ TEST_F(OperationQueueTest, LetsManyThreadsShareOneQueuePair) {
       }
     });
   }
-  for (std::size_t i = 1; i <= threads * operations; ++i) {
+  for (std::size_t i = 1; i <= std::size_t{threads} * operations; ++i) {
     fake_->wait_until_posted(i);
     fake_->complete();
   }

@@ -34,7 +34,7 @@ std::size_t whole_pages(std::size_t size) {
 
 // 251 is prime: neighbours differ, and no two pages are alike within a MiB.
 std::byte pattern(unsigned seed, std::size_t index) {
-  return static_cast<std::byte>((index + index / page_size + seed * 37) % 251 + 1);
+  return static_cast<std::byte>((index + index / page_size + std::size_t{seed} * 37) % 251 + 1);
 }
 
 }  // namespace
