@@ -105,15 +105,17 @@ TEST(MailboxDestruction, IsSafeWithHandlersAndRequestsInFlight) {
   mute.socket().bind("tcp://127.0.0.1:*");
   const messages::ActorRef peer{"mute", mute.socket().get(zmq::sockopt::last_endpoint)};
   RunningMailbox client{config_of("client")};
+  std::future<PeerReply> to_server;
   std::future<PeerReply> abandoned;
   {
     RunningMailbox server{config_of("server"), waiting_at(gate)};
-    auto to_server = client.start_asking(server.ref(), numbered(1));
+    to_server = client.start_asking(server.ref(), numbered(1));
     abandoned = server.start_asking(peer, numbered(2));
     gate.wait_for_arrivals(1);
     (void)mute.receive();
     client.cast(server.ref(), numbered(3));
   }
+  EXPECT_FALSE(to_server.get().body);
   EXPECT_THROW(abandoned.get(), std::future_error);
 }
 

@@ -218,8 +218,9 @@ class SoftHostileResponder : public ::testing::Test {
  protected:
   SoftHostileResponder() {
     ::sockaddr_in address = loopback(0);
-    ::bind(listener_.get(), reinterpret_cast<const ::sockaddr*>(&address), sizeof address);
-    ::listen(listener_.get(), 8);
+    EXPECT_EQ(
+        ::bind(listener_.get(), reinterpret_cast<const ::sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listener_.get(), 8), 0);
     ::socklen_t length = sizeof address;
     ::getsockname(listener_.get(), reinterpret_cast<::sockaddr*>(&address), &length);
     limit_waiting(listener_.get());

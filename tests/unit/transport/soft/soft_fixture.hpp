@@ -119,8 +119,10 @@ class Pages {
   /// Makes the memory vanish for whoever touches it, but keeps its addresses: what the process maps
   /// next must not land there, for the destructor unmaps the whole range.
   void unmap(std::size_t offset, std::size_t length) const {
-    ::mmap(data() + offset, length, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (::mmap(data() + offset, length, PROT_NONE, flags, -1, 0) == MAP_FAILED) {
+      throw std::runtime_error{"cannot take away the memory of the test"};
+    }
   }
 
  private:
