@@ -28,7 +28,7 @@ const Error shutting_down{ErrorCode::shutting_down, "the worker ends"};
 
 class BlockingCallsTest : public ::testing::Test {
  protected:
-  ~BlockingCallsTest() override {
+  void TearDown() override {
     work_.reset();
     context_.stop();
     thread_.join();

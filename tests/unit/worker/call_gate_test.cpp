@@ -41,7 +41,7 @@ TEST(CallGate, WakesWhoWaitsWhenTheLastCallLeaves) {
   CallGate gate;
   std::promise<void> inside;
   std::promise<void> leave;
-  const auto call = std::async(std::launch::async, [&] {
+  auto call = std::async(std::launch::async, [&] {
     const auto pass = gate.enter();
     inside.set_value();
     leave.get_future().wait();
@@ -51,6 +51,7 @@ TEST(CallGate, WakesWhoWaitsWhenTheLastCallLeaves) {
   auto empty = std::async(std::launch::async, [&gate] { return gate.wait_until_empty(patience); });
   leave.set_value();
   EXPECT_TRUE(empty.get());
+  call.get();
 }
 
 }  // namespace
