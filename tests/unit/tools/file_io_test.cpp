@@ -27,7 +27,7 @@ class Files : public testing::Test {
     std::string pattern = testing::TempDir() + "danaus_file_io_test_XXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
-  ~Files() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   void write_text(const fs::path& path, std::string_view text) { std::ofstream{path} << text; }
 
