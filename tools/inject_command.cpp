@@ -1,6 +1,7 @@
 // `danaus inject`: one message, typed by hand, to one manager.
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "danaus/client.hpp"
 #include "messages/actor_ref.hpp"
+#include "messages/bytes.hpp"
 #include "messages/json.hpp"
 #include "tools/commands.hpp"
 #include "tools/json_output.hpp"
@@ -31,6 +33,7 @@ struct InjectOptions {
   std::string fields;
   std::optional<milliseconds> timeout;
   std::string identity;
+  std::string incarnation;
   bool cast = false;
   bool list = false;
 };
@@ -44,6 +47,9 @@ void declare(CLI::App& app, InjectOptions& options) {
                "How long to wait for the reply; a Transfer is waited for as long as it may take")
       ->default_str("5s");
   app.add_option("--identity", options.identity, "Who to speak as");
+  app.add_option("--incarnation", options.incarnation,
+                 "Which life of it, 32 hexadecimal digits (default: a new one); what belongs to a "
+                 "handshake, as PeerReady to its ConnectPeer, must come from one life");
   app.add_flag("--cast", options.cast, "Ask for no reply");
   app.add_flag("--list", options.list, "List the messages with their fields and exit");
 }
@@ -69,6 +75,20 @@ milliseconds timeout_of(const InjectOptions& options, const messages::Message& m
   const auto* service = std::get_if<messages::ServiceMessage>(&message);
   const auto* transfer = service != nullptr ? std::get_if<messages::Transfer>(service) : nullptr;
   return default_timeout + milliseconds{transfer != nullptr ? transfer->timeout_ms : 0};
+}
+
+std::optional<messages::Incarnation> incarnation_of(const InjectOptions& options) {
+  if (options.incarnation.empty()) {
+    return std::nullopt;
+  }
+  const auto bytes = messages::from_hex(options.incarnation);
+  messages::Incarnation incarnation;
+  if (!bytes || bytes->size() != incarnation.size()) {
+    throw UsageError{fmt::format("--incarnation \"{}\": write {} hexadecimal digits",
+                                 options.incarnation, 2 * incarnation.size())};
+  }
+  std::ranges::copy(*bytes, incarnation.begin());
+  return incarnation;
 }
 
 }  // namespace
@@ -97,7 +117,7 @@ ExitCode inject_command(Arguments arguments) {
   const messages::Message message = parse_message(
       options.message, options.fields == "-" ? read_bounded(std::cin) : options.fields);
 
-  Client client{{.identity = options.identity}};
+  Client client{{.identity = options.identity, .incarnation = incarnation_of(options)}};
   if (options.cast) {
     client.cast(target, message);
     return ExitCode::success;

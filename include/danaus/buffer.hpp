@@ -22,6 +22,14 @@ namespace worker {
 struct BufferKeys;
 }
 
+/// What peers may do with a registered buffer.
+enum class PeerAccess : std::uint8_t {
+  /// Put and get.
+  read_write,
+  /// Get alone; a put is refused with RemoteAccessError and changes nothing.
+  read_only,
+};
+
 /// A handle to a registered buffer of some worker. A value: copy it, serialise it, send it by any
 /// means. Any thread.
 class RemoteBuffer {

@@ -17,6 +17,9 @@ namespace danaus {
 struct ClientConfig {
   /// Who to speak as; empty: "client-" and a random number.
   std::string identity;
+  /// Which life of that identity to speak as; none: a new one. For a client that goes on where
+  /// another left off, as a handshake does that is driven by several.
+  std::optional<messages::Incarnation> incarnation = std::nullopt;
 };
 
 /// Any thread, several at once.

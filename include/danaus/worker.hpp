@@ -38,9 +38,11 @@ class Worker {
 
   /// Registers memory of the caller's. With a name, others find it by LookupBuffer. Throws Error:
   /// InvalidArgument, RegistrationFailed.
-  [[nodiscard]] Buffer register_buffer(std::span<std::byte> memory, std::string name = {});
+  [[nodiscard]] Buffer register_buffer(std::span<std::byte> memory, std::string name = {},
+                                       PeerAccess access = PeerAccess::read_write);
   /// The same with memory of its own, zeroed, mapped lazily.
-  [[nodiscard]] Buffer allocate_buffer(std::uint64_t size, std::string name = {});
+  [[nodiscard]] Buffer allocate_buffer(std::uint64_t size, std::string name = {},
+                                       PeerAccess access = PeerAccess::read_write);
 
   /// The connected queue pair for operations on `remote`, made if need be. Throws Error: StalePeer
   /// (its owner has restarted since), TransportMismatch, Unreachable, PeerLost, Timeout.

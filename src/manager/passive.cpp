@@ -131,45 +131,51 @@ Passive::connected_end(QueuePairKey key, std::shared_ptr<QueuePairEntry> entry, 
 asio::awaitable<std::expected<messages::Unit, Error>> Passive::ready(messages::Sender from,
                                                                      messages::PeerReady message) {
   using Result = std::expected<messages::Unit, Error>;
-  const auto device = connections_.devices.find(message.self_device);
-  if (!device) {
-    co_return std::unexpected{device.error()};
+  const auto key = key_of(from, message.self_device, message.other_device);
+  if (!key) {
+    co_return std::unexpected{key.error()};
   }
-  const QueuePairKey key{device->name, from.id, message.other_device};
-  const PeerAttempt attempt{message.attempt, from.incarnation};
-  const auto ticket = co_await connections_.order.enter(key);
-  const std::shared_ptr<QueuePairEntry> entry = connections_.table.find(key);
-  if (!entry || !entry->handshake.peer_is_ready(attempt)) {
-    co_return std::unexpected{no_such_attempt(key, message.attempt)};
+  const auto ticket = co_await connections_.order.enter(*key);
+  const std::shared_ptr<QueuePairEntry> entry = connections_.table.find(*key);
+  if (!entry || !entry->handshake.peer_is_ready({message.attempt, from.incarnation})) {
+    co_return std::unexpected{no_such_attempt(*key, message.attempt)};
   }
   entry->changed.notify();
-  connector_.wake(key);
+  connector_.wake(*key);
   co_return Result{};
 }
 
 asio::awaitable<std::expected<messages::Unit, Error>> Passive::abandon(
     messages::Sender from, messages::AbandonPeer message) {
   using Result = std::expected<messages::Unit, Error>;
-  const auto device = connections_.devices.find(message.self_device);
-  if (!device) {
-    co_return std::unexpected{device.error()};
+  const auto key = key_of(from, message.self_device, message.other_device);
+  if (!key) {
+    co_return std::unexpected{key.error()};
   }
-  const QueuePairKey key{device->name, from.id, message.other_device};
-  const PeerAttempt attempt{message.attempt, from.incarnation};
-  const auto ticket = co_await connections_.order.enter(key);
-  const std::shared_ptr<QueuePairEntry> entry = connections_.table.find(key);
-  if (!entry || !entry->handshake.abandoned_by(attempt)) {
-    co_return std::unexpected{no_such_attempt(key, message.attempt)};
+  const auto ticket = co_await connections_.order.enter(*key);
+  const std::shared_ptr<QueuePairEntry> entry = connections_.table.find(*key);
+  if (!entry || !entry->handshake.abandoned_by({message.attempt, from.incarnation})) {
+    co_return std::unexpected{no_such_attempt(*key, message.attempt)};
   }
-  const Error reason = replaced_error(key, "the peer has given its attempt up");
+  const Error reason = replaced_error(*key, "the peer has given its attempt up");
   if (entry->handshake.phase() == Phase::connecting) {
     // Our own attempt finds its queue pair in ERR and offers another.
     entry->operations->abort(reason);
   } else {
-    connections_.table.remove(key, reason);
+    connections_.table.remove(*key, reason);
   }
-  connector_.wake(key);
+  connector_.wake(*key);
   co_return Result{};
+}
+
+std::expected<QueuePairKey, Error> Passive::key_of(const messages::Sender& from,
+                                                   const std::string& self_device,
+                                                   const std::string& other_device) const {
+  const auto device = connections_.devices.find(self_device);
+  if (!device) {
+    return std::unexpected{device.error()};
+  }
+  return QueuePairKey{device->name, from.id, other_device};
 }
 
 }  // namespace danaus::manager

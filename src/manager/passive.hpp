@@ -38,6 +38,10 @@ class Passive {
       QueuePairKey key, std::shared_ptr<QueuePairEntry> entry, bool replace,
       messages::QpInfo endpoint);
 
+  [[nodiscard]] std::expected<QueuePairKey, Error> key_of(const messages::Sender& from,
+                                                          const std::string& self_device,
+                                                          const std::string& other_device) const;
+
   Connections& connections_;
   Connector& connector_;
 };

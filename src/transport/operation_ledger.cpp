@@ -104,7 +104,8 @@ void OperationLedger::collect(std::span<const WorkCompletion> completions) {
   }
 }
 
-/// Ends it if none of its work requests is outstanding or to come.
+/// Ends it if none of its work requests is outstanding or to come. Not to be touched afterwards:
+/// one that was discarded is gone then.
 void OperationLedger::settle(PendingOperation& pending) {
   if (!pending.over && pending.outstanding == 0 && (pending.posted_all || cause_)) {
     finish(pending);
@@ -126,7 +127,10 @@ void OperationLedger::finish(PendingOperation& pending) {
     }
   }
   pending.over = true;
-  if (pending.asynchronous) {
+  if (pending.discarded) {
+    --asynchronous_;
+    table_.release(pending);
+  } else if (pending.asynchronous) {
     --asynchronous_;
     done_.push_back(&pending);
   } else {
@@ -161,6 +165,14 @@ void OperationLedger::abort(const Error& reason) {
 void OperationLedger::make_asynchronous(PendingOperation& pending) noexcept {
   pending.asynchronous = true;
   ++asynchronous_;
+}
+
+void OperationLedger::discard(PendingOperation& pending) {
+  if (pending.over) {
+    static_cast<void>(take(pending));
+  } else {
+    pending.discarded = true;
+  }
 }
 
 void OperationLedger::await(PendingOperation& pending) noexcept {

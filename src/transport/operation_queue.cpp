@@ -56,6 +56,7 @@ class OperationQueue::Impl {
   std::expected<OperationId, Error> submit(const Operation& operation);
   std::size_t poll(std::span<OperationResult> results);
   std::optional<OperationResult> try_take(OperationId id);
+  void discard(OperationId id);
   std::expected<void, Error> wait(OperationId id, Clock::time_point deadline);
   void arm();
   void abort(const Error& reason);
@@ -144,7 +145,7 @@ std::optional<OperationResult> OperationQueue::Impl::try_take(OperationId id) {
     pending = ledger_.find(id);  // another thread may have taken it meanwhile
   }
   std::optional<OperationResult> result;
-  if (pending == nullptr || !pending->asynchronous) {
+  if (pending == nullptr || !pending->asynchronous || pending->discarded) {
     result = OperationResult{id, std::unexpected{unknown_operation_error(id, ledger_.peer())}};
   } else if (pending->over) {
     result = ledger_.take(*pending);
@@ -153,11 +154,20 @@ std::optional<OperationResult> OperationQueue::Impl::try_take(OperationId id) {
   return result;
 }
 
+void OperationQueue::Impl::discard(OperationId id) {
+  Lock lock{mutex_};
+  PendingOperation* const pending = ledger_.find(id);
+  if (pending != nullptr && pending->asynchronous) {
+    ledger_.discard(*pending);
+    end_look(lock, false);
+  }
+}
+
 std::expected<void, Error> OperationQueue::Impl::wait(OperationId id, Clock::time_point deadline) {
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
   PendingOperation* const pending = ledger_.find(id);
-  if (pending == nullptr || !pending->asynchronous) {
+  if (pending == nullptr || !pending->asynchronous || pending->discarded) {
     return std::unexpected{unknown_operation_error(id, ledger_.peer())};
   }
   if (pending->over) {
@@ -347,6 +357,10 @@ std::size_t OperationQueue::poll(std::span<OperationResult> results) {
 
 std::optional<OperationResult> OperationQueue::try_take(OperationId id) {
   return impl_->try_take(id);
+}
+
+void OperationQueue::discard(OperationId id) {
+  impl_->discard(id);
 }
 
 std::expected<void, Error> OperationQueue::wait(OperationId id, Clock::time_point deadline) {

@@ -65,6 +65,10 @@ class OperationQueue {
   /// Takes the result of one submitted operation if it is over, driving progress. Never waits.
   std::optional<OperationResult> try_take(OperationId id);
 
+  /// Drops the result of a submitted operation, which goes on if it is not over: nobody takes it
+  /// any more. An unknown id: nothing happens.
+  void discard(OperationId id);
+
   /// Waits for one submitted operation; as `run` from there on.
   std::expected<void, Error> wait(OperationId id, Clock::time_point deadline);
 

@@ -34,6 +34,7 @@ PendingOperation& OperationTable::add(const Operation& operation) {
   pending.expired = false;
   pending.over = false;
   pending.asynchronous = false;
+  pending.discarded = false;
   pending.error.reset();
   return pending;
 }

@@ -33,6 +33,8 @@ struct PendingOperation {
   bool over = false;
   /// Its result is for `poll` and `try_take`; else a thread waits for it.
   bool asynchronous = false;
+  /// Nobody takes its result.
+  bool discarded = false;
   std::optional<Error> error;
   /// Wakes the thread that waits for it: it is over, or that thread is to poll.
   std::condition_variable wake;

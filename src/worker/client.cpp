@@ -51,7 +51,7 @@ class Client::Impl {
  public:
   explicit Impl(ClientConfig config)
       : mailbox_{{.identity = identity_or_random(std::move(config.identity)),
-                  .incarnation = messages::random_bytes<16>(),
+                  .incarnation = config.incarnation.value_or(messages::random_bytes<16>()),
                   .bind = {},
                   .advertise = {},
                   .limits = {}},
@@ -116,8 +116,11 @@ messages::ReplyBody Client::request(const messages::ActorRef& to, const messages
                                     std::chrono::milliseconds timeout, bool* delivered) {
   Answer answer = impl_->request(to, message, worker::deadline_after(timeout));
   if (delivered != nullptr) {
-    // Only a reply that came carries the life of the one who sent it.
-    *delivered = answer && answer->incarnation.has_value();
+    // Only a reply that came carries the life of the one who sent it; or it is of another manager
+    // than the one that was asked.
+    *delivered =
+        answer && (answer->incarnation.has_value() ||
+                   (!answer->body && answer->body.error().code() == ErrorCode::wrong_addressee));
   }
   if (!answer) {
     return std::unexpected{std::move(answer).error()};

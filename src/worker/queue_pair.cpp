@@ -15,10 +15,10 @@ namespace danaus {
 
 using transport::Opcode;
 
-// Results that nobody asked for would stay with the shared queue for as long as it lives.
+// Results that nobody takes would stay with the shared queue for as long as it lives.
 QueuePair::State::~State() {
   for (const transport::OperationId id : posted) {
-    static_cast<void>(operations->try_take(id));
+    operations->discard(id);
   }
 }
 

@@ -50,9 +50,9 @@ class Worker::Impl {
   [[nodiscard]] const worker::WorkerCore& peek() const { return *core_; }
 
   [[nodiscard]] std::unique_ptr<Buffer::State> register_memory(
-      std::span<std::byte> memory, std::string name,
+      std::span<std::byte> memory, std::string name, PeerAccess access,
       std::unique_ptr<worker::Mapping> mapping) const {
-    auto registration = core_->register_buffer(memory, std::move(name));
+    auto registration = core_->register_buffer(memory, std::move(name), access);
     auto keys = std::make_shared<worker::BufferKeys>();
     keys->incarnation = core_->incarnation();
     keys->lkeys.insert(registration.lkeys.begin(), registration.lkeys.end());
@@ -88,14 +88,14 @@ std::vector<messages::DeviceInfo> Worker::devices() const {
   return impl_->core()->devices();
 }
 
-Buffer Worker::register_buffer(std::span<std::byte> memory, std::string name) {
-  return Buffer{impl_->register_memory(memory, std::move(name), nullptr)};
+Buffer Worker::register_buffer(std::span<std::byte> memory, std::string name, PeerAccess access) {
+  return Buffer{impl_->register_memory(memory, std::move(name), access, nullptr)};
 }
 
-Buffer Worker::allocate_buffer(std::uint64_t size, std::string name) {
+Buffer Worker::allocate_buffer(std::uint64_t size, std::string name, PeerAccess access) {
   auto mapping = std::make_unique<worker::Mapping>(size);
   const auto memory = mapping->memory();
-  return Buffer{impl_->register_memory(memory, std::move(name), std::move(mapping))};
+  return Buffer{impl_->register_memory(memory, std::move(name), access, std::move(mapping))};
 }
 
 QueuePair Worker::queue_pair(const RemoteBuffer& remote, std::chrono::milliseconds timeout) {

@@ -33,6 +33,13 @@ std::vector<messages::DeviceInfo> describe(
   return infos;
 }
 
+/// The owner itself may use the memory as the source and the destination of its operations.
+transport::AccessFlags flags_of(PeerAccess access) {
+  using transport::AccessFlags;
+  return access == PeerAccess::read_only ? AccessFlags::local_write | AccessFlags::remote_read
+                                         : transport::full_access;
+}
+
 /// The value, or the error thrown.
 template <class Value>
 Value value_or_throw(std::expected<Value, Error> result) {
@@ -125,12 +132,12 @@ WorkerCore::list_devices() {
   co_return manager_->devices();
 }
 
-manager::Registration WorkerCore::register_buffer(std::span<std::byte> memory, std::string name) {
+manager::Registration WorkerCore::register_buffer(std::span<std::byte> memory, std::string name,
+                                                  PeerAccess access) {
   using Result = std::expected<manager::Registration, Error>;
   const auto pass = gate_.enter();
-  auto registration =
-      manager_->register_buffer(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(),
-                                std::move(name), transport::full_access);
+  auto registration = manager_->register_buffer(reinterpret_cast<std::uintptr_t>(memory.data()),
+                                                memory.size(), std::move(name), flags_of(access));
   return value_or_throw(calls_.run<Result>(
       mailbox_->context(), std::move(registration), deadline_after(registration_patience),
       "registering a buffer", [this](Result result) { release_unclaimed(std::move(result)); }));

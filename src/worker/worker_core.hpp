@@ -50,8 +50,8 @@ class WorkerCore {
 
   [[nodiscard]] std::vector<messages::DeviceInfo> devices();
 
-  [[nodiscard]] manager::Registration register_buffer(std::span<std::byte> memory,
-                                                      std::string name);
+  [[nodiscard]] manager::Registration register_buffer(std::span<std::byte> memory, std::string name,
+                                                      PeerAccess access);
   [[nodiscard]] std::expected<void, Error> release_buffer(std::uint64_t mr_id);
 
   /// Whether registrations may still be in use: not any more once everything is down.

@@ -78,12 +78,20 @@ class Inject(harness.CommandTest):
         connect = {**devices, "transport": "soft", "attempt": 7, "endpoint": endpoint}
         reply = self.ok("inject", "--identity", "a", b, "ConnectPeer", json.dumps(connect))["Ok"]
         self.assertEqual(reply["state"], RTS)
-        # An attempt belongs to one life of its sender; each `inject` is a life of its own.
+        # An attempt belongs to one life of its sender; each `inject` is a life of its own, unless
+        # it is told.
         for message in ["PeerReady", "AbandonPeer"]:
             result = harness.run("inject", "--identity", "a", b, message,
                                  json.dumps({**devices, "attempt": 7}))
             self.assertEqual(result.returncode, 1)
             self.assertEqual(json.loads(result.stdout)["Err"]["code"], "NotFound")
+        life = ["--identity", "a", "--incarnation", "0123456789abcdef" * 2]
+        connect["attempt"] = 8
+        self.ok("inject", *life, b, "ConnectPeer", json.dumps(connect))
+        for message in ["PeerReady", "AbandonPeer"]:
+            reply = self.ok("inject", *life, b, message, json.dumps({**devices, "attempt": 8}))
+            self.assertIsNone(reply["Ok"])
+        self.assertEqual(self.inject_err(b, "GetQpState", soft_pair(a))["code"], "NotFound")
 
     def test_reads_the_fields_from_standard_input(self):
         a = self.worker("a", "--buffer", "b=1MiB").ref
@@ -116,6 +124,8 @@ class Inject(harness.CommandTest):
         self.assertIn("--identity", self.refused(2, "inject", a, "ListDevices", "--identiti", "x"))
         self.refused(2, "inject", "nobody", "ListDevices")
         self.refused(2, "inject", "--identity", "a b", a, "ListDevices")
+        for life in ["12", "0123456789abcdef0123456789abcdeg"]:
+            self.assertIn("32", self.refused(2, "inject", "--incarnation", life, a, "ListDevices"))
 
     def test_tells_no_answer_from_a_bad_one(self):
         with socket.socket() as listener:
@@ -130,7 +140,8 @@ class Inject(harness.CommandTest):
 
     def test_reaches_only_who_it_names(self):
         endpoint = self.worker("a").ref.split("@")[1]
-        self.assertIn("[WrongAddressee]", self.refused(3, "inject", f"b@{endpoint}", "ListDevices"))
+        self.assertEqual(self.inject_err(f"b@{endpoint}", "ListDevices")["code"],
+                         "WrongAddressee")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,30 @@ TEST_F(OperationQueueTest, TimesOutASubmittedOperationThatIsWaitedFor) {
   EXPECT_EQ(code_of(queue_->wait(id, Clock::now())), ErrorCode::timeout);
 }
 
+TEST_F(OperationQueueTest, DropsTheResultsOfWhatWasDiscarded) {
+  make(1);
+  const auto over = submitted(put_of(1));
+  const auto under_way = submitted(put_of(2));
+  const auto not_posted = submitted(put_of(3));
+  fake_->complete();
+  std::array<OperationResult, 4> results;
+  ASSERT_FALSE(queue_->try_take(under_way));  // which takes in the completion of `over`
+  for (const auto id : {over, under_way, not_posted}) {
+    queue_->discard(id);
+    EXPECT_EQ(code_of(queue_->wait(id, no_deadline)), ErrorCode::not_found);
+  }
+  auto blocking = run_in_thread(put_of(4));
+  for (std::size_t posted = 2; posted <= 4; ++posted) {
+    fake_->wait_until_posted(posted);
+    fake_->complete();
+  }
+  EXPECT_TRUE(blocking.get());
+  queue_->arm();
+  EXPECT_EQ(queue_->poll(results), 0U);
+  EXPECT_FALSE(is_readable(queue_->fd()));
+  EXPECT_EQ(queue_->completed_operations(), 4U);
+}
+
 TEST_F(OperationQueueTest, MakesItsFdReadableOnceArmedAndSomethingCompletes) {
   const auto id = submitted(put_of(8));
   queue_->arm();

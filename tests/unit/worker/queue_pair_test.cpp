@@ -63,6 +63,19 @@ TEST_F(QueuePairTest, DescribesItself) {
   EXPECT_EQ(queue_pair.path(), "tcp");
 }
 
+TEST_F(QueuePairTest, MayGetFromAReadOnlyBufferAndPutNothingIntoIt) {
+  const Buffer local = a_.allocate_buffer(4096);
+  const Buffer remote = b_.allocate_buffer(4096, "", PeerAccess::read_only);
+  fill(local, pattern(4096, 1));
+  fill(remote, pattern(4096, 2));
+  EXPECT_EQ(
+      code_name(error_of([&] { connect().put(local.slice(0, 4096), remote.remote(), patience); })),
+      "RemoteAccessError");
+  EXPECT_EQ(content(remote), pattern(4096, 2));
+  connect().get(local.slice(0, 4096), remote.remote(), patience);
+  EXPECT_EQ(content(local), pattern(4096, 2));
+}
+
 TEST_F(QueuePairTest, IsOneForAllWhoAskByBufferOrByDevice) {
   const auto number = connect().describe().qp_num;
   EXPECT_EQ(connect().describe().qp_num, number);
