@@ -84,7 +84,7 @@ TEST_F(Connecting, EachOtherAtOnceAHundredTimesMakesOnePairEachTime) {
       EXPECT_THAT(ask(client_, self.ref(), pair_with(other.ref())), Succeeds());
     });
     expect_one_connected_pair();
-    expect_bytes_move_both_ways(2 * round);
+    expect_bytes_move_both_ways(std::uint64_t{2} * round);
     EXPECT_THAT(ask(client_, left_.ref(), close_with(right_.ref())), Succeeds());
     EXPECT_TRUE(eventually([&] { return has_no_pairs(client_, left_); }));
     EXPECT_TRUE(eventually([&] { return has_no_pairs(client_, right_); }));
@@ -152,7 +152,7 @@ TEST_F(Connecting, AndClosingThreeHundredTimesLeavesNoFileOpen) {
     right_files = std::min(right_files, open_files(right_.pid()));
     EXPECT_TRUE(left_.answers(client_) && right_.answers(client_));
   }
-  constexpr std::uint64_t allowed_growth = 32U << 20U;
+  constexpr std::uint64_t tolerated_growth = 32U << 20U;
   const std::uint64_t memory = resident_size(left_.pid());
   for (unsigned i = 0; i < 300 && !HasFailure(); ++i) {
     cycle();
@@ -160,7 +160,7 @@ TEST_F(Connecting, AndClosingThreeHundredTimesLeavesNoFileOpen) {
   EXPECT_TRUE(settled(left_, left_files)) << open_files(left_.pid()) << " against " << left_files;
   EXPECT_TRUE(settled(right_, right_files))
       << open_files(right_.pid()) << " against " << right_files;
-  EXPECT_LT(resident_size(left_.pid()), memory + allowed_growth);
+  EXPECT_LT(resident_size(left_.pid()), memory + tolerated_growth);
 }
 
 TEST(ConnectStorm, OfAThousandHandshakesFailsNone) {

@@ -76,7 +76,7 @@ TEST(ZeroBytes, CompleteAlsoAtTheVeryEndOfABuffer) {
   const WorkerProcess active{{.identity = "active", .buffers = {"data=64"}}};
   const WorkerProcess passive{{.identity = "passive", .buffers = {"data=64"}}};
   const messages::RdmaBuffer remote = passive.lookup(client, "data");
-  for (const std::uint64_t offset : {0, 64}) {
+  for (const std::uint64_t offset : {0U, 64U}) {
     for (const char* op : {"put", "get"}) {
       const auto result =
           ask(client, active.ref(), transfer(op, {"data", offset}, remote, offset, 0));
