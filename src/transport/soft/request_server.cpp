@@ -1,0 +1,272 @@
+#include "transport/soft/request_server.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/requester.hpp"
+#include "transport/soft/system_call.hpp"
+
+namespace danaus::transport::soft {
+namespace {
+
+/// For how many bytes a requester may go on sending after its error status.
+constexpr std::uint64_t drain_limit = std::uint64_t{64} << 20U;
+
+constexpr std::array<std::byte, 64U << 10U> zeros{};
+
+}  // namespace
+
+Step after_failed_call(int error, Step if_not_ready) noexcept {
+  if (would_block(error)) {
+    return if_not_ready;
+  }
+  return error == EINTR ? Step::next_turn : Step::lost;
+}
+
+Step RequestServer::receive_header() {
+  if (header_size_ == header_.size()) {
+    return Step::done;
+  }
+  if (std::exchange(drained_, false)) {
+    return Step::readable;
+  }
+  return take_header(
+      ::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, MSG_DONTWAIT));
+}
+
+Step RequestServer::linger() {
+  drained_ = false;
+  return take_header(
+      ::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, 0));
+}
+
+Step RequestServer::take_header(std::int64_t result) {
+  if (result == 0) {
+    return Step::lost;
+  }
+  if (result < 0) {
+    return after_failed_call(errno, Step::readable);
+  }
+  header_size_ += static_cast<std::size_t>(result);
+  return header_size_ == header_.size() ? Step::done : Step::readable;
+}
+
+// Checks the request whose header is there.
+void RequestServer::begin_request() {
+  header_size_ = 0;
+  status_ = CompletionStatus::success;
+  moved_ = 0;
+  chunk_sent_ = 0;
+  padding_ = false;
+  status_sent_ = 0;
+  const std::uint32_t sequence = next_sequence_++;
+  const auto request = decode_request(header_);
+  if (!request || request->sequence != sequence) {
+    count(counters_.malformed_frames);
+    request_.sequence = sequence;
+    status_ = CompletionStatus::remote_invalid_request;
+    return;
+  }
+  request_ = *request;
+  const bool put = request_.opcode == Opcode::rdma_write;
+  count(put ? counters_.puts : counters_.gets);
+  if (request_.length == 0) {
+    return;
+  }
+  if (region_ == nullptr || region_->rkey() != request_.rkey || region_->revoked()) {
+    region_ = queue_pair_->regions().find_remote(request_.rkey);
+  }
+  const AccessFlags needed = put ? AccessFlags::remote_write : AccessFlags::remote_read;
+  if (region_ == nullptr || !region_->contains(request_.remote_address, request_.length) ||
+      !has(region_->access(), needed)) {
+    count(counters_.access_errors);
+    status_ = CompletionStatus::remote_access_error;
+  }
+}
+
+Step RequestServer::move_payload() {
+  if (padding_) {
+    return pad_chunk();
+  }
+  if (status_ != CompletionStatus::success || moved_ == request_.length) {
+    return Step::done;
+  }
+  return request_.opcode == Opcode::rdma_write ? put_turn() : get_turn();
+}
+
+// One system call: payload into memory, and with the last of it the header of the next request.
+Step RequestServer::put_turn() {
+  if (std::exchange(drained_, false)) {
+    return Step::readable;
+  }
+  const auto turn = queue_pair_->begin_turn();
+  if (!turn) {
+    return Step::lost;
+  }
+  const Region::Use use = region_->acquire();
+  if (!use) {
+    count(counters_.access_errors);
+    status_ = CompletionStatus::remote_access_error;
+    return Step::done;
+  }
+  const std::uint64_t missing = request_.length - moved_;
+  const std::uint64_t wanted = std::min(missing, max_turn_length);
+  std::array<::iovec, 2> parts{};
+  parts[0] = {for_kernel(request_.remote_address + moved_), static_cast<std::size_t>(wanted)};
+  parts[1] = {header_.data(), header_.size()};
+  const bool last = wanted == missing;
+  ::msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = last ? 2 : 1;
+  const ssize_t result = ::recvmsg(socket_, &message, MSG_DONTWAIT);
+  if (result == 0) {
+    return Step::lost;
+  }
+  if (result < 0) {
+    if (errno == EFAULT) {
+      count(counters_.memory_faults);
+      status_ = CompletionStatus::remote_operation_error;
+      return Step::done;
+    }
+    return after_failed_call(errno, Step::readable);
+  }
+  const auto received = static_cast<std::uint64_t>(result);
+  const std::uint64_t of_payload = std::min(received, wanted);
+  moved_ += of_payload;
+  count(counters_.bytes_written, of_payload);
+  header_size_ = static_cast<std::size_t>(received - of_payload);
+  const std::uint64_t room = wanted + (last ? header_.size() : 0);
+  drained_ = received < room;
+  if (moved_ == request_.length) {
+    return Step::done;
+  }
+  return std::exchange(drained_, false) ? Step::readable : Step::next_turn;
+}
+
+Response RequestServer::response(ResponseKind kind, std::uint64_t length) const noexcept {
+  return {.sequence = request_.sequence,
+          .kind = kind,
+          .status = static_cast<std::uint8_t>(status_),
+          .reserved = 0,
+          .length = length};
+}
+
+std::uint64_t RequestServer::chunk_length() const noexcept {
+  return std::min(request_.length - moved_, max_chunk_length);
+}
+
+// One system call: a chunk, its header before it, and behind the last one the completion.
+Step RequestServer::get_turn() {
+  const auto turn = queue_pair_->begin_turn();
+  if (!turn) {
+    return Step::lost;
+  }
+  const std::uint64_t length = chunk_length();
+  const bool last = moved_ + length == request_.length;
+  const Region::Use use = region_->acquire();
+  if (!use) {
+    count(counters_.access_errors);
+    return fail_get(CompletionStatus::remote_access_error);
+  }
+  auto header = encode(response(ResponseKind::data, length));
+  auto completion = encode(response(ResponseKind::completion, 0));
+  std::array<::iovec, 3> parts{};
+  std::size_t used = 0;
+  std::uint64_t skip = chunk_sent_;
+  const auto add = [&](void* start, std::uint64_t size) {
+    const std::uint64_t skipped = std::min(skip, size);
+    skip -= skipped;
+    if (skipped < size) {
+      parts[used++] = {static_cast<char*>(start) + skipped,
+                       static_cast<std::size_t>(size - skipped)};
+    }
+  };
+  add(header.data(), header.size());
+  add(for_kernel(request_.remote_address + moved_), length);
+  if (last) {
+    add(completion.data(), completion.size());
+  }
+  const std::uint64_t whole = header.size() + length + (last ? completion.size() : 0);
+  ::msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = used;
+  const ssize_t result = ::sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (result < 0) {
+    if (errno == EFAULT) {
+      count(counters_.memory_faults);
+      return fail_get(CompletionStatus::remote_operation_error);
+    }
+    return after_failed_call(errno, Step::writable);
+  }
+  chunk_sent_ += static_cast<std::uint64_t>(result);
+  if (chunk_sent_ < whole) {
+    // The socket is full, or the memory ends there: the next call tells.
+    return Step::writable;
+  }
+  count(counters_.bytes_read, length);
+  moved_ += length;
+  chunk_sent_ = 0;
+  if (last) {
+    status_sent_ = completion.size();
+    return Step::done;
+  }
+  return Step::next_turn;
+}
+
+// A chunk that was announced has to be filled up before the status can be told.
+Step RequestServer::fail_get(CompletionStatus status) noexcept {
+  status_ = status;
+  padding_ = chunk_sent_ != 0;
+  return padding_ ? Step::next_turn : Step::done;
+}
+
+// Fills up a chunk that cannot be had, so that the status behind it is found.
+Step RequestServer::pad_chunk() {
+  const auto header = encode(response(ResponseKind::data, chunk_length()));
+  const std::uint64_t whole = header.size() + chunk_length();
+  if (chunk_sent_ >= whole) {
+    padding_ = false;
+    return Step::done;
+  }
+  const bool in_header = chunk_sent_ < header.size();
+  const std::byte* const start = in_header ? header.data() + chunk_sent_ : zeros.data();
+  const std::uint64_t size = in_header ? header.size() - chunk_sent_
+                                       : std::min<std::uint64_t>(whole - chunk_sent_, zeros.size());
+  const ssize_t result = ::send(socket_, start, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (result < 0) {
+    return after_failed_call(errno, Step::writable);
+  }
+  chunk_sent_ += static_cast<std::uint64_t>(result);
+  return Step::next_turn;
+}
+
+Step RequestServer::send_status() {
+  const auto frame = encode(response(ResponseKind::completion, 0));
+  if (status_sent_ == frame.size()) {
+    return Step::done;
+  }
+  const ssize_t result = ::send(socket_, frame.data() + status_sent_, frame.size() - status_sent_,
+                                MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (result < 0) {
+    return after_failed_call(errno, Step::writable);
+  }
+  status_sent_ += static_cast<std::size_t>(result);
+  return status_sent_ == frame.size() ? Step::done : Step::writable;
+}
+
+// One system call: throws away what the requester went on sending.
+Step RequestServer::discard() {
+  std::array<std::byte, 64U << 10U> bin{};
+  const ssize_t result = ::recv(socket_, bin.data(), bin.size(), MSG_DONTWAIT);
+  if (result < 0) {
+    return after_failed_call(errno, Step::readable);
+  }
+  discarded_ += static_cast<std::uint64_t>(result);
+  return result == 0 || discarded_ > drain_limit ? Step::lost : Step::next_turn;
+}
+
+}  // namespace danaus::transport::soft

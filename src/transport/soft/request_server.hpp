@@ -1,0 +1,91 @@
+// RequestServer: carries out the requests that come in on one connection, in order: checks each,
+// moves its bytes straight between the socket and registered memory, and answers. Every step is one
+// system call of at most 1 MiB, which never waits but in `linger`; who waits between steps is the
+// caller's business. On its connection's responder thread. Touches memory only inside system calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "transport/soft/counters.hpp"
+#include "transport/soft/frame.hpp"
+#include "transport/soft/queue_pair_core.hpp"
+#include "transport/soft/region_table.hpp"
+
+namespace danaus::transport::soft {
+
+/// What a step came to, and what has to happen before the next one.
+enum class Step : std::uint8_t {
+  done,
+  /// Once the socket is readable, or can take data.
+  readable,
+  writable,
+  /// Once others have had their turn.
+  next_turn,
+  /// The connection is over.
+  lost,
+};
+
+/// After a system call that failed with `error`; `if_not_ready` where it would have had to wait.
+[[nodiscard]] Step after_failed_call(int error, Step if_not_ready) noexcept;
+
+class RequestServer {
+ public:
+  /// `socket` and `counters` outlive it.
+  RequestServer(int socket, std::shared_ptr<QueuePairCore> queue_pair, Counters& counters) noexcept
+      : socket_{socket}, queue_pair_{std::move(queue_pair)}, counters_{counters} {}
+
+  [[nodiscard]] QueuePairCore& queue_pair() const noexcept { return *queue_pair_; }
+
+  // One request after the other: `receive_header` until it is done, `begin_request`, `move_payload`
+  // until it is done, `send_status` until it is done.
+  Step receive_header();
+  /// As `receive_header`, on a socket whose receives wait for a moment.
+  Step linger();
+  void begin_request();
+  Step move_payload();
+  Step send_status();
+
+  /// The request under way was refused or failed: its status is the last thing said.
+  [[nodiscard]] bool failed() const noexcept { return status_ != CompletionStatus::success; }
+  /// Throws away what the requester sends on after that.
+  Step discard();
+
+ private:
+  Step put_turn();
+  Step get_turn();
+  Step pad_chunk();
+  Step take_header(std::int64_t result);
+  Step fail_get(CompletionStatus status) noexcept;
+  [[nodiscard]] std::uint64_t chunk_length() const noexcept;
+  [[nodiscard]] Response response(ResponseKind kind, std::uint64_t length) const noexcept;
+
+  int socket_;
+  std::shared_ptr<QueuePairCore> queue_pair_;
+  Counters& counters_;
+
+  /// The next request's header, read ahead with the payload before it.
+  std::array<std::byte, sizeof(RequestHeader)> header_{};
+  std::size_t header_size_ = 0;
+  /// The last receive took all there was: wait before asking again.
+  bool drained_ = true;
+
+  // The request under way.
+  RequestHeader request_{};
+  std::uint32_t next_sequence_ = 0;
+  /// Kept from one request to the next: mostly it is the same one.
+  std::shared_ptr<Region> region_;
+  CompletionStatus status_ = CompletionStatus::success;
+  /// Payload bytes of whole turns (put) or whole chunks (get).
+  std::uint64_t moved_ = 0;
+  /// Of a get: bytes sent of the current chunk, its header and a completion behind it included.
+  std::uint64_t chunk_sent_ = 0;
+  bool padding_ = false;
+  std::size_t status_sent_ = 0;
+  /// Bytes that came after an error was answered.
+  std::uint64_t discarded_ = 0;
+};
+
+}  // namespace danaus::transport::soft
