@@ -83,7 +83,8 @@ class OperationQueue::Impl {
   void update_wakeup() noexcept;
 
   std::unique_ptr<QueuePair> queue_pair_;
-  const CompletionWaiter waiter_;
+  /// The leader's.
+  CompletionWaiter waiter_;
 
   std::mutex mutex_;
   AsyncWakeup wakeup_;

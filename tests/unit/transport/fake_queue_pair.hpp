@@ -124,6 +124,11 @@ class FakeQueuePair : public QueuePair {
     return times_armed_;
   }
 
+  [[nodiscard]] std::size_t times_polled() const {
+    const std::scoped_lock lock{mutex_};
+    return times_polled_;
+  }
+
   // -- QueuePair ---------------------------------------------------------------------------------
 
   [[nodiscard]] std::uint32_t number() const noexcept override { return 7; }
@@ -170,6 +175,7 @@ class FakeQueuePair : public QueuePair {
 
   std::size_t poll(std::span<WorkCompletion> completions) override {
     const std::scoped_lock lock{mutex_};
+    ++times_polled_;
     const std::size_t count = std::min(completions.size(), completions_.size());
     std::copy_n(completions_.begin(), count, completions.begin());
     completions_.erase(completions_.begin(), completions_.begin() + static_cast<long>(count));
@@ -244,6 +250,7 @@ class FakeQueuePair : public QueuePair {
   bool armed_ = false;
   int pollers_ = 0;
   std::size_t times_armed_ = 0;
+  std::size_t times_polled_ = 0;
   std::size_t most_outstanding_ = 0;
   std::optional<std::pair<std::size_t, Error>> refusal_;
   std::vector<WorkRequest> posted_;

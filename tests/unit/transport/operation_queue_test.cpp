@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/unit/transport/operation_queue_fixture.hpp"
+#include "transport/completion_waiter.hpp"
 
 namespace danaus::transport::testing {
 namespace {
@@ -128,6 +129,22 @@ TEST_F(OperationQueueTest, TellsTheQueuePairBeforePostingThatItWillPoll) {
   ASSERT_TRUE(queue_->run(put_of(8), no_deadline));
   EXPECT_THAT(fake_->pollers_at_post(), Each(1));
   EXPECT_EQ(fake_->pollers(), 0);
+}
+
+TEST_F(OperationQueueTest, StopsSpinningWhereThatIsInVain) {
+  const auto polls_of_one_that_sleeps = [this](std::size_t number) {
+    const std::size_t before = fake_->times_polled();
+    auto outcome = run_in_thread(put_of(8));
+    fake_->wait_until_armed(number);
+    fake_->complete();
+    EXPECT_TRUE(outcome.get());
+    return fake_->times_polled() - before;
+  };
+  std::size_t number = 0;
+  while (number < first_spin_credit) {
+    EXPECT_GE(polls_of_one_that_sleeps(++number), 1U);
+  }
+  EXPECT_EQ(polls_of_one_that_sleeps(++number), 1U);
 }
 
 TEST_F(OperationQueueTest, LeavesProgressOfASubmittedOperationToTheTransport) {

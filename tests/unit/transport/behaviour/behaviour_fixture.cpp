@@ -46,7 +46,7 @@ WorkRequest TransportBehaviour::get(const Registered& local, const Registered& r
 }
 
 WorkCompletion TransportBehaviour::next(QueuePair& queue_pair) {
-  static const CompletionWaiter waiter;
+  thread_local CompletionWaiter waiter;
   std::array<WorkCompletion, 1> completion;
   const auto limit = CompletionWaiter::Clock::now() + patience;
   if (waiter.wait(queue_pair, completion, max_work_request_length, limit) == 0) {
