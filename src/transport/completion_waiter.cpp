@@ -7,8 +7,6 @@
 namespace danaus::transport {
 namespace {
 
-using Clock = CompletionWaiter::Clock;
-
 bool runs_on_several_cpus() noexcept {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
@@ -17,13 +15,13 @@ bool runs_on_several_cpus() noexcept {
 }
 
 std::size_t spin(QueuePair& queue_pair, std::span<WorkCompletion> completions,
-                 Clock::time_point deadline) {
-  const auto end = std::min(Clock::now() + spin_limit, deadline);
+                 CompletionWaiter::Clock::time_point deadline) {
+  const auto end = std::min(CompletionWaiter::Clock::now() + spin_limit, deadline);
   do {
     if (const std::size_t count = queue_pair.poll(completions); count != 0) {
       return count;
     }
-  } while (Clock::now() < end);
+  } while (CompletionWaiter::Clock::now() < end);
   return 0;
 }
 

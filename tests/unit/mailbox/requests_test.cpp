@@ -168,6 +168,12 @@ TEST(Mailbox, AnswersTimeoutWhenTheHandlerIsLateAndDropsItsResult) {
   EXPECT_EQ(next.header.id, 2U);
   EXPECT_EQ(number_in(next.body), 2);
   EXPECT_EQ(server.counter("deadlines_passed"), 1);
+  // The late handler ends some turns of the loop after the gate opens, perhaps behind that reply.
+  for (std::uint64_t id = 3; server.counter("late_results") == 0; ++id) {
+    ASSERT_LT(id, 1'000U);
+    client.send({encode(raw_request(server.ref(), id)), encode_body(numbered(2))});
+    EXPECT_EQ(receive_reply(client).header.id, id);
+  }
   EXPECT_EQ(server.counter("late_results"), 1);
 }
 

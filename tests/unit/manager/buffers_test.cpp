@@ -11,7 +11,7 @@ using messages::LookupBuffer;
 using messages::ReleaseBuffer;
 using messages::RequestBuffer;
 
-constexpr std::uint64_t address = 0x10000;
+constexpr std::uint64_t buffer_address = 0x10000;
 
 ManagerConfig any_policy() {
   ManagerConfig config = Net::default_config();
@@ -32,12 +32,12 @@ TEST_F(RegisteredBuffers, AreRegisteredWithEveryUsableDeviceTheChosenOneFirst) {
             {Net::device("soft0", "soft"), Net::device("soft1", "soft"),
              Net::device("soft2", "soft", false)},
             config);
-  const auto registration = net.register_buffer("b", address, 100);
+  const auto registration = net.register_buffer("b", buffer_address, 100);
   ASSERT_TRUE(registration.get()) << registration.message();
   const messages::RdmaBuffer& buffer = registration.value().buffer;
   EXPECT_EQ(buffer.owner, Net::ref("b"));
   EXPECT_EQ(buffer.incarnation, net.incarnation("b"));
-  EXPECT_EQ(buffer.addr, address);
+  EXPECT_EQ(buffer.addr, buffer_address);
   EXPECT_EQ(buffer.size, 100U);
   EXPECT_EQ(buffer.device_name, "soft1");
   ASSERT_EQ(buffer.alternates.size(), 1U);
@@ -49,7 +49,7 @@ TEST_F(RegisteredBuffers, AreRegisteredWithEveryUsableDeviceTheChosenOneFirst) {
 
 TEST_F(RegisteredBuffers, OpenADeviceOnceHoweverManyWait) {
   for (int i = 0; i < 10; ++i) {
-    static_cast<void>(net.register_buffer("a", address, 100));
+    static_cast<void>(net.register_buffer("a", buffer_address, 100));
   }
   EXPECT_EQ(net.fabric().domains_opened, 2);
   EXPECT_EQ(net.stats("a").buffers, 10U);
@@ -57,35 +57,36 @@ TEST_F(RegisteredBuffers, OpenADeviceOnceHoweverManyWait) {
 
 TEST_F(RegisteredBuffers, AreRolledBackWhenOneDeviceRefuses) {
   net.fabric().refuses_registration = {"soft1"};
-  const auto refused = net.register_buffer("a", address, 100, "weights");
+  const auto refused = net.register_buffer("a", buffer_address, 100, "weights");
   EXPECT_EQ(refused.code(), ErrorCode::registration_failed);
   EXPECT_EQ(refused.get().error().details().at("device"), "soft1");
   EXPECT_EQ(net.fabric().regions, 0);
   EXPECT_EQ(net.stats("a").buffers, 0U);
   net.fabric().refuses_registration.clear();
-  EXPECT_TRUE(net.register_buffer("a", address, 100, "weights").get()) << "the name is free again";
+  EXPECT_TRUE(net.register_buffer("a", buffer_address, 100, "weights").get())
+      << "the name is free again";
 }
 
 TEST_F(RegisteredBuffers, DoWithoutAFurtherDeviceThatCannotBeOpened) {
   net.fabric().refuses_to_open = {"soft1"};
-  const auto registration = net.register_buffer("a", address, 100);
+  const auto registration = net.register_buffer("a", buffer_address, 100);
   ASSERT_TRUE(registration.get()) << registration.message();
   EXPECT_TRUE(registration.value().buffer.alternates.empty());
   net.fabric().refuses_to_open.clear();
-  EXPECT_EQ(net.register_buffer("a", address, 100).value().buffer.alternates.size(), 1U)
+  EXPECT_EQ(net.register_buffer("a", buffer_address, 100).value().buffer.alternates.size(), 1U)
       << "a failed opening is tried again";
 }
 
 TEST_F(RegisteredBuffers, RefuseEmptyAndWrappingRanges) {
-  EXPECT_EQ(net.register_buffer("a", address, 0).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(net.register_buffer("a", buffer_address, 0).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(net.register_buffer("a", ~0ULL - 1, 100).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(net.register_buffer("a", 1, 100).code(), ErrorCode::registration_failed);
   EXPECT_EQ(net.fabric().regions, 0);
 }
 
 TEST_F(RegisteredBuffers, AreOfferedByName) {
-  const auto offered = net.register_buffer("a", address, 100, "weights");
-  static_cast<void>(net.register_buffer("a", address, 100));
+  const auto offered = net.register_buffer("a", buffer_address, 100, "weights");
+  static_cast<void>(net.register_buffer("a", buffer_address, 100));
   const auto list = net.ask("b", "a", ListBuffers{});
   ASSERT_TRUE(list);
   ASSERT_EQ(list->size(), 1U);
@@ -96,19 +97,21 @@ TEST_F(RegisteredBuffers, AreOfferedByName) {
 }
 
 TEST_F(RegisteredBuffers, HaveNamesOfTheirOwn) {
-  ASSERT_TRUE(net.register_buffer("a", address, 100, "weights").get());
-  EXPECT_EQ(net.register_buffer("a", address, 100, "weights").code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(net.register_buffer("a", address, 100, "a/b").code(), ErrorCode::invalid_argument);
+  ASSERT_TRUE(net.register_buffer("a", buffer_address, 100, "weights").get());
+  EXPECT_EQ(net.register_buffer("a", buffer_address, 100, "weights").code(),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(net.register_buffer("a", buffer_address, 100, "a/b").code(),
+            ErrorCode::invalid_argument);
   EXPECT_EQ(net.stats("a").buffers, 1U);
 }
 
 TEST_F(RegisteredBuffers, OthersMayRegisterOnlyWithinWhatIsOffered) {
-  ASSERT_TRUE(net.register_buffer("a", address, 100, "weights").get());
-  ASSERT_TRUE(net.register_buffer("a", 2 * address, 100).get());
-  EXPECT_TRUE(net.ask("b", "a", RequestBuffer{address + 10, 90}));
+  ASSERT_TRUE(net.register_buffer("a", buffer_address, 100, "weights").get());
+  ASSERT_TRUE(net.register_buffer("a", 2 * buffer_address, 100).get());
+  EXPECT_TRUE(net.ask("b", "a", RequestBuffer{buffer_address + 10, 90}));
   for (const RequestBuffer& outside :
-       {RequestBuffer{address + 10, 91}, RequestBuffer{address - 1, 10},
-        RequestBuffer{2 * address, 100}}) {
+       {RequestBuffer{buffer_address + 10, 91}, RequestBuffer{buffer_address - 1, 10},
+        RequestBuffer{2 * buffer_address, 100}}) {
     const auto refused = net.ask("b", "a", outside);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::permission_denied);
@@ -118,33 +121,33 @@ TEST_F(RegisteredBuffers, OthersMayRegisterOnlyWithinWhatIsOffered) {
 
 TEST_F(RegisteredBuffers, OthersMayRegisterAnythingUnderThePolicyAny) {
   net.start("c", Net::soft_devices(1), any_policy());
-  EXPECT_TRUE(net.ask("b", "c", RequestBuffer{address, 100}));
+  EXPECT_TRUE(net.ask("b", "c", RequestBuffer{buffer_address, 100}));
   EXPECT_EQ(net.ask("b", "c", RequestBuffer{1, 100}).error().code(),
             ErrorCode::registration_failed);
 }
 
 TEST_F(RegisteredBuffers, WhatOthersRegisteredGoesWithTheOfferAroundIt) {
-  const auto offered = net.register_buffer("a", address, 100, "weights");
-  ASSERT_TRUE(net.ask("b", "a", RequestBuffer{address, 50}));
+  const auto offered = net.register_buffer("a", buffer_address, 100, "weights");
+  ASSERT_TRUE(net.ask("b", "a", RequestBuffer{buffer_address, 50}));
   ASSERT_TRUE(net.release_buffer("a", offered.value().buffer.mr_id).get());
   EXPECT_EQ(net.stats("a").buffers, 0U);
   EXPECT_EQ(net.fabric().regions, 0);
 }
 
 TEST_F(RegisteredBuffers, AreReleasedOnce) {
-  const auto registration = net.register_buffer("a", address, 100, "weights");
+  const auto registration = net.register_buffer("a", buffer_address, 100, "weights");
   const std::uint64_t mr_id = registration.value().buffer.mr_id;
   EXPECT_TRUE(net.release_buffer("a", mr_id).get());
   EXPECT_EQ(net.fabric().regions, 0);
   EXPECT_EQ(net.release_buffer("a", mr_id).code(), ErrorCode::not_found);
   EXPECT_EQ(net.ask("b", "a", LookupBuffer{"weights"}).error().code(), ErrorCode::not_found);
-  EXPECT_TRUE(net.register_buffer("a", address, 100, "weights").get());
+  EXPECT_TRUE(net.register_buffer("a", buffer_address, 100, "weights").get());
 }
 
 TEST_F(RegisteredBuffers, MayBeReleasedByTheirRegistrantAndTheOwnerOnly) {
-  ASSERT_TRUE(net.register_buffer("a", address, 100, "weights").get());
-  const auto own = net.ask("b", "a", RequestBuffer{address, 50});
-  const auto another = net.ask("b", "a", RequestBuffer{address, 60});
+  ASSERT_TRUE(net.register_buffer("a", buffer_address, 100, "weights").get());
+  const auto own = net.ask("b", "a", RequestBuffer{buffer_address, 50});
+  const auto another = net.ask("b", "a", RequestBuffer{buffer_address, 60});
   ASSERT_TRUE(own);
   ASSERT_TRUE(another);
   const auto refused = net.ask("c", "a", ReleaseBuffer{*own});
@@ -158,7 +161,7 @@ TEST_F(RegisteredBuffers, MayBeReleasedByTheirRegistrantAndTheOwnerOnly) {
 }
 
 TEST_F(RegisteredBuffers, OfAnotherOwnerOrAnotherLifeAreNotReleasedHere) {
-  messages::RdmaBuffer buffer = net.register_buffer("a", address, 100).value().buffer;
+  messages::RdmaBuffer buffer = net.register_buffer("a", buffer_address, 100).value().buffer;
   buffer.owner.id = "b";
   EXPECT_EQ(net.ask("a", "a", ReleaseBuffer{buffer}).error().code(), ErrorCode::invalid_argument);
   buffer.owner.id = "a";
@@ -168,7 +171,7 @@ TEST_F(RegisteredBuffers, OfAnotherOwnerOrAnotherLifeAreNotReleasedHere) {
 }
 
 TEST_F(RegisteredBuffers, AReleaseOfAnUnknownOneByCastIsCounted) {
-  messages::RdmaBuffer buffer = net.register_buffer("a", address, 100).value().buffer;
+  messages::RdmaBuffer buffer = net.register_buffer("a", buffer_address, 100).value().buffer;
   buffer.mr_id = 99;
   static_cast<void>(net.send("b", "a", ReleaseBuffer{buffer}, 5s, false));
   EXPECT_EQ(net.counter("a", "manager.unknown_buffers_released"), 1U);
@@ -193,14 +196,14 @@ TEST(Devices, TheChoiceIsRdmaBeforeSoftware) {
                                                Net::device("mlx5_0", "verbs")};
   ManagerConfig config = Net::default_config();
   net.start("auto", both, config);
-  EXPECT_EQ(net.register_buffer("auto", address, 1).value().buffer.device_name, "mlx5_0");
+  EXPECT_EQ(net.register_buffer("auto", buffer_address, 1).value().buffer.device_name, "mlx5_0");
   config.device = "soft";
   net.start("soft", both, config);
-  EXPECT_EQ(net.register_buffer("soft", address, 1).value().buffer.device_name, "soft0");
+  EXPECT_EQ(net.register_buffer("soft", buffer_address, 1).value().buffer.device_name, "soft0");
   config.device = "auto";
   config.require_rdma = true;
   net.start("rdma", both, config);
-  EXPECT_TRUE(net.register_buffer("rdma", address, 1).value().buffer.alternates.empty());
+  EXPECT_TRUE(net.register_buffer("rdma", buffer_address, 1).value().buffer.alternates.empty());
 }
 
 TEST(Devices, AChoiceThatCannotBeHadIsRefusedAtTheStart) {

@@ -176,7 +176,7 @@ TEST(Decoding, FixedBinaryMustHaveItsLength) {
     return text("gid") + to_hex(encode(Bytes(size, std::byte{7})));
   };
   EXPECT_TRUE(decode<QpInfo>(hex(qp + gid(16))));
-  for (const std::size_t size : {0, 15, 17}) {
+  for (const std::size_t size : {0U, 15U, 17U}) {
     expect_error(decode<QpInfo>(hex(qp + gid(size))), malformed,
                  "gid: expected binary of 16 bytes, got binary of " + std::to_string(size));
   }
