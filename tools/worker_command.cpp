@@ -1,6 +1,7 @@
 // `danaus worker`: a worker with named buffers, from its first line of output to a clean end.
 #include <pthread.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -122,6 +123,17 @@ std::unique_ptr<Worker> start(const WorkerConfig& config) {
   }
 }
 
+/// Peers take descriptors: four each, and the usual soft limit of 1,024 is for programs that use
+/// select(2), which this one does not.
+void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    // Refused, there are fewer peers.
+    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  }
+}
+
 }  // namespace
 
 ExitCode worker_command(Arguments arguments) {
@@ -136,6 +148,7 @@ ExitCode worker_command(Arguments arguments) {
   const std::vector<BufferOption> named = parse_buffer_options(options.buffers);
   log_to_stderr(options.log_level);
 
+  raise_descriptor_limit();
   const sigset_t stop_signals = block_stop_signals();
   const std::unique_ptr<Worker> worker = start(options.config);
   std::vector<Buffer> buffers;

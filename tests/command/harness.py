@@ -1,7 +1,9 @@
 """Runs the `danaus` command and workers for the tests of this folder. Standard library only."""
 
+import contextlib
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -18,6 +20,17 @@ def run(*arguments, stdin=b"", **options):
     """The finished command: returncode, stdout and stderr (bytes)."""
     return subprocess.run([danaus, *arguments], input=stdin, capture_output=True,
                           timeout=PATIENCE_S, **options)
+
+
+@contextlib.contextmanager
+def soft_descriptor_limit(soft):
+    """What is started within inherits this soft limit; gives the hard one, which stays."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
+    try:
+        yield before[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 class Worker:

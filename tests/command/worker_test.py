@@ -1,6 +1,7 @@
 """`danaus worker`, `status` and `devices`: start, end, configuration, what they show."""
 
 import os
+import resource
 import signal
 import subprocess
 
@@ -19,6 +20,12 @@ class Worker(harness.CommandTest):
     def test_ends_with_0_on_sigterm_and_on_sigint(self):
         for how in [signal.SIGTERM, signal.SIGINT]:
             self.assertEqual(self.worker("a", "--buffer", "x=64KiB").stop(how), 0)
+
+    def test_uses_all_the_descriptors_that_it_may(self):
+        with harness.soft_descriptor_limit(256) as hard:
+            worker = self.worker("a")
+        self.assertEqual(resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE),
+                         (hard, hard))
 
     def test_reads_a_config_file_and_lets_the_command_line_go_first(self):
         path = os.path.join(self.folder(), "worker.toml")
