@@ -16,7 +16,13 @@
 namespace danaus::integration {
 namespace {
 
+#ifdef __SANITIZE_ADDRESS__
+/// A sanitizer makes each message several times slower; what is held is bounded by the build
+/// without.
+constexpr unsigned many = 20'000;
+#else
 constexpr unsigned many = 100'000;
+#endif
 /// What the whole of it may add to a process. Held messages in full would take more than this.
 constexpr std::uint64_t allowed_growth = std::uint64_t{96} << 20U;
 constexpr auto enough_time = 60s;
