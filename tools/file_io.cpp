@@ -127,6 +127,13 @@ InputFile::InputFile(std::string path)
                     path_)};
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
+  std::byte first{};
+  if (size_ == 0 && pread(fd_.get(), &first, 1, 0) == 1) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("{} says that it is empty, but holds something, as files of /proc do; "
+                            "copy what it holds into a file first",
+                            path_)};
+  }
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> window) const {
@@ -158,8 +165,9 @@ OutputFile::OutputFile(const std::string& path, std::uint64_t size)
   }
   if (exists && !S_ISREG(status.st_mode)) {
     regular_ = false;
-    fd_ = UniqueFd{open(target_.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (fd_.get() < 0) {
+    // As above: a pipe that nobody reads from fails. What is opened is waited for in writing.
+    fd_ = UniqueFd{open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (fd_.get() < 0 || fcntl(fd_.get(), F_SETFL, O_WRONLY) != 0) {
       throw file_error("open", path_, errno);
     }
     return;

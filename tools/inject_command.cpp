@@ -77,6 +77,19 @@ milliseconds timeout_of(const InjectOptions& options, const messages::Message& m
   return default_timeout + milliseconds{transfer != nullptr ? transfer->timeout_ms : 0};
 }
 
+std::string fields_of(const InjectOptions& options) {
+  if (options.fields != "-") {
+    return options.fields;
+  }
+  std::string text = read_bounded(std::cin);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw UsageError{
+        "standard input is empty or cannot be read; write the fields as a JSON object there, {} "
+        "for none"};
+  }
+  return text;
+}
+
 std::optional<messages::Incarnation> incarnation_of(const InjectOptions& options) {
   if (options.incarnation.empty()) {
     return std::nullopt;
@@ -114,8 +127,7 @@ ExitCode inject_command(Arguments arguments) {
                     options.identity, messages::max_identity_length)};
   }
   const messages::ActorRef target = parse_target(options.target);
-  const messages::Message message = parse_message(
-      options.message, options.fields == "-" ? read_bounded(std::cin) : options.fields);
+  const messages::Message message = parse_message(options.message, fields_of(options));
 
   Client client{{.identity = options.identity, .incarnation = incarnation_of(options)}};
   if (options.cast) {
@@ -127,7 +139,8 @@ ExitCode inject_command(Arguments arguments) {
       client.request(target, message, timeout_of(options, message), &delivered);
   if (!reply && !delivered) {
     report("inject", reply.error());
-    return ExitCode::unreachable;
+    const bool was_sent = reply.error().code() != ErrorCode::invalid_argument;
+    return was_sent ? ExitCode::unreachable : ExitCode::usage;
   }
   print_line(to_line(messages::to_json(reply)));
   return reply ? ExitCode::success : ExitCode::failed;

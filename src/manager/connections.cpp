@@ -43,6 +43,8 @@ Connections::create(QueuePairKey key) {
   Result created = co_await work.run(std::move(create_queue_pair));
   if (created) {
     ++counters.queue_pairs_created;
+  } else if (created.error().code() == ErrorCode::resource_exhausted) {
+    table.look_soon();
   }
   co_return created;
 }

@@ -113,6 +113,9 @@ Core::Answer<messages::ClosePeer> Core::handle(Envelope envelope, messages::Clos
                         envelope.deadline);
 }
 
+// A message has at most 1 MiB and 65,536 values; a queue pair takes some 200 bytes and 15 values.
+constexpr std::size_t max_queue_pairs_listed = 1'024;
+
 messages::Stats Core::stats() const {
   messages::Stats all{
       .self = link->self(),
@@ -122,7 +125,11 @@ messages::Stats Core::stats() const {
       .buffers = buffers.table().size(),
       .queue_pairs = {},
       .counters = counters.by_name()};
+  all.counters["manager.queue_pairs"] = connections.table.entries().size();
   for (const auto& [key, entry] : connections.table.entries()) {
+    if (all.queue_pairs.size() == max_queue_pairs_listed) {
+      break;
+    }
     const transport::OperationQueue& operations = *entry->operations;
     all.queue_pairs.push_back({.queue_pair = connections.table.describe(key, *entry),
                                .path = std::string{operations.queue_pair().path()},

@@ -43,7 +43,7 @@ struct QueuePairEntry {
 class QueuePairTable {
  public:
   /// So many pairs of dead peers may stay before the first look for them.
-  static constexpr std::size_t first_look_at_size = 64;
+  static constexpr std::size_t first_look_at_size = 8;
 
   explicit QueuePairTable(DeviceWork& work) : work_{work} {}
 
@@ -54,6 +54,9 @@ class QueuePairTable {
                                                      const std::string& peer) const;
 
   void insert(const QueuePairKey& key, std::shared_ptr<QueuePairEntry> entry);
+
+  /// Has the next look for pairs of dead peers come at once: something has run short.
+  void look_soon() noexcept { look_at_size_ = 0; }
 
   /// Takes the entry out; its queue pair goes to ERR for `reason` and is destroyed on `device-work`
   /// once no caller holds it. False where there is none.

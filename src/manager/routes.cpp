@@ -28,6 +28,19 @@ Error no_common_transport(const messages::ActorRef& other, const std::string& ow
           {{"device", own_device}, {"peer", other.id}}};
 }
 
+std::expected<void, Error> check_device_name(const messages::ActorRef& other,
+                                             const std::string& name) {
+  if (name.size() > max_device_name_length) {
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("other_device has {} bytes, a device name has at most {}; name a device "
+                          "of {} (ListDevices there shows them)",
+                          name.size(), max_device_name_length, other.id),
+              {{"peer", other.id}}}};
+  }
+  return {};
+}
+
 }  // namespace
 
 asio::awaitable<std::expected<Route, Error>> Routes::choose(
@@ -36,8 +49,8 @@ asio::awaitable<std::expected<Route, Error>> Routes::choose(
   if (auto checked = messages::check_actor_ref(other); !checked) {
     co_return std::unexpected{std::move(checked).error()};
   }
-  if (other_device.size() > max_device_name_length) {
-    co_return std::unexpected{check_peer(other, other_device).error()};
+  if (auto checked = check_device_name(other, other_device); !checked) {
+    co_return std::unexpected{std::move(checked).error()};
   }
   auto own = connections_.devices.find(self_device);
   if (!own) {
@@ -142,7 +155,7 @@ std::expected<void, Error> check_peer(const messages::ActorRef& other,
                     other.id),
         {{"peer", other.id}}}};
   }
-  return {};
+  return check_device_name(other, other_device);
 }
 
 }  // namespace danaus::manager

@@ -145,6 +145,7 @@ asio::awaitable<std::expected<messages::Unit, Error>> Stepwise::close(std::strin
   }
   switch (answer.reply.error().code()) {
     case ErrorCode::not_found:
+    case ErrorCode::unknown_device:
     case ErrorCode::unreachable:
     case ErrorCode::peer_lost:
       // Nothing is there, or nobody: closed is closed.

@@ -92,6 +92,9 @@ class Files(harness.CommandTest):
         self.assertIn("No such file", self.refused(1, "get", f"{worker.ref}/b",
                                                    os.path.join(folder, "no", "file")))
         self.assertIn("No space left", self.refused(1, "get", f"{worker.ref}/b", "/dev/full"))
+        pipe = os.path.join(folder, "pipe")
+        os.mkfifo(pipe)
+        self.assertIn("cannot open", self.refused(1, "get", f"{worker.ref}/b", pipe))
 
     def test_that_cannot_be_read_say_why(self):
         worker = self.worker("a", "--buffer", "b=4KiB")
@@ -99,6 +102,8 @@ class Files(harness.CommandTest):
         self.assertIn("No such file", self.refused(1, "put", os.path.join(folder, "no"),
                                                    f"{worker.ref}/b"))
         self.assertIn("not a regular file", self.refused(1, "put", folder, f"{worker.ref}/b"))
+        self.assertIn("says that it is empty",
+                      self.refused(1, "put", "/proc/self/maps", f"{worker.ref}/b"))
 
     def test_go_straight_into_a_pipe(self):
         worker = self.worker("a", "--buffer", "b=4KiB")

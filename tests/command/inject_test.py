@@ -124,6 +124,9 @@ class Inject(harness.CommandTest):
         self.assertIn("--identity", self.refused(2, "inject", a, "ListDevices", "--identiti", "x"))
         self.refused(2, "inject", "nobody", "ListDevices")
         self.refused(2, "inject", "--identity", "a b", a, "ListDevices")
+        self.assertIn("empty", self.refused(2, "inject", a, "ListDevices", "-"))
+        self.assertIn("1048576", self.refused(2, "inject", a, "LookupBuffer", "-", stdin=json.dumps(
+            {"name": "x" * 1048576}).encode()))
         for life in ["12", "0123456789abcdef0123456789abcdeg"]:
             self.assertIn("32", self.refused(2, "inject", "--incarnation", life, a, "ListDevices"))
 
@@ -137,6 +140,25 @@ class Inject(harness.CommandTest):
             listener.listen()
             self.refused(3, "inject", "--timeout", "500ms", f"a@tcp://127.0.0.1:{port}",
                          "ListDevices")
+
+    def test_is_refused_a_device_name_that_is_too_long(self):
+        a = self.worker("a", "--buffer", "b=64KiB").ref
+        long = "x" * 65
+        endpoint = self.inject(a, "LookupBuffer", {"name": "b"})
+        for other in ["x@tcp://127.0.0.1:9", "x@", a]:
+            pair = {"other": {"id": other.split("@")[0], "at": other.split("@")[1]},
+                    "self_device": "soft0", "other_device": long}
+            for message in ["RequestQueuePair", "InitializeQP", "ConnectionInfo", "GetQpState",
+                            "ClosePeer"]:
+                self.assertEqual(self.inject_err(a, message, pair)["code"], "InvalidArgument",
+                                 (message, other))
+        for alternates in [[], endpoint["alternates"]]:
+            error = self.inject_err(a, "Transfer", {
+                "op": "get", "local": {"buffer": "b", "offset": 0}, "offset": 0, "length": 8,
+                "timeout_ms": 5000,
+                "remote": {**endpoint, "device_name": long, "alternates": alternates}})
+            self.assertIn(error["code"], ["InvalidArgument", "UnknownDevice"])
+        self.assertEqual([entry["name"] for entry in self.inject(a, "ListBuffers")], ["b"])
 
     def test_reaches_only_who_it_names(self):
         endpoint = self.worker("a").ref.split("@")[1]

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <string>
@@ -24,19 +25,38 @@ using asio::ip::tcp;
 /// Between attempts while the process or the system is out of descriptors or memory.
 constexpr std::chrono::milliseconds accept_pause{100};
 
+// By errno: the categories of Asio's errors do not compare with those of std::errc in all cases.
 bool is_shortage(const asio::error_code& error) noexcept {
-  return error == std::errc::too_many_files_open ||
-         error == std::errc::too_many_files_open_in_system || error == std::errc::no_buffer_space ||
-         error == std::errc::not_enough_memory;
+  switch (error.value()) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Of the connection that was to be accepted, not of the listener (accept(2), "Error handling").
 bool is_of_the_connection(const asio::error_code& error) noexcept {
-  return error == std::errc::connection_aborted || error == std::errc::network_down ||
-         error == std::errc::protocol_error || error == std::errc::no_protocol_option ||
-         error == std::errc::host_unreachable || error == std::errc::network_unreachable ||
-         error == std::errc::operation_not_supported || error == std::errc::interrupted ||
-         error == std::errc::operation_not_permitted || error == std::errc::timed_out;
+  switch (error.value()) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPERM:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+    case ETIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
 }
 
 tcp::acceptor listen(asio::io_context& context, const std::string& address, std::uint16_t port) {

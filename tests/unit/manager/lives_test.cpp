@@ -114,6 +114,26 @@ TEST_F(Lives, VisitorsWhoConnectAndDieLeaveNoMoreThanTheTableHoldsAnyway) {
   EXPECT_GT(net.counter("a", "manager.queue_pairs_swept"), 0U);
 }
 
+TEST_F(Lives, AShortageHasDeadVisitorsSweptHoweverFewTheyAre) {
+  const auto visit = [&](const std::string& visitor) {
+    net.start(visitor);
+    return connect(visitor, Net::ref("a"));
+  };
+  const auto dead = visit("dead");
+  ASSERT_TRUE(dead.get());
+  net.break_queue_pair(dead.value().descriptor.peer_qp_num);
+  net.kill("dead");
+  net.start("unlucky", {Net::device("far", "soft")});
+  net.fabric().refuses_queue_pairs = {"soft0"};
+  const auto refused = net.queue_pair("unlucky", Net::ref("a"), {}, "far", "soft0");
+  net.drive();
+  EXPECT_EQ(refused.code(), ErrorCode::resource_exhausted);
+  EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), 0U);
+  net.fabric().refuses_queue_pairs.clear();
+  EXPECT_TRUE(visit("next").get());
+  EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), 1U);
+}
+
 TEST_F(Lives, TheSweepForDeadVisitorsTakesNoLivingOne) {
   const int living = static_cast<int>(QueuePairTable::first_look_at_size) + 8;
   for (int i = 0; i < living; ++i) {

@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -146,6 +148,40 @@ TEST_F(SoftHostilePeer, AnArmyOfSilentConnectionsIsBoundedAndKeepsNobodyOut) {
   }
   expect_unharmed();
   engine_.await_counter("expired_connections", 1);
+}
+
+/// Leaves the process without a free descriptor for as long as it lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const FileDescriptor lowest_free{::dup(STDIN_FILENO)};
+    const ::rlimit none{.rlim_cur = static_cast<::rlim_t>(lowest_free.get()),
+                        .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  ::rlimit before_{};
+};
+
+TEST_F(SoftHostilePeer, WhoeverComesWhenTheDescriptorsHaveRunOutIsTakenOnceThereAreSome) {
+  FileDescriptor visitor{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const ::sockaddr_in address = loopback(engine_.port());
+  {
+    const NoDescriptors shortage;
+    ASSERT_EQ(
+        ::connect(visitor.get(), reinterpret_cast<const ::sockaddr*>(&address), sizeof address), 0);
+    engine_.await_counter("accept_pauses", 1);
+  }
+  expect_unharmed();
+  limit_waiting(visitor.get());
+  say(visitor, std::array<std::byte, sizeof(Hello)>{});
+  EXPECT_TRUE(is_closed(visitor));
+  engine_.await_counter("malformed_frames", 1);
 }
 
 TEST_F(SoftHostilePeer, ASecondConnectionToAQueuePairIsRefused) {
