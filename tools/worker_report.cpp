@@ -94,6 +94,10 @@ std::string format_status(const messages::Stats& stats,
   text += fmt::format("\nBuffers ({} registered, these by name)\n", stats.buffers) +
           format_buffers(buffers);
   text += "\nQueue pairs\n" + format_queue_pairs(stats.queue_pairs);
+  const auto all = stats.counters.find("manager.queue_pairs");
+  if (all != stats.counters.end() && all->second > stats.queue_pairs.size()) {
+    text += fmt::format("and {} more\n", all->second - stats.queue_pairs.size());
+  }
   text += "\nCounters above 0\n" + format_counters(stats.counters);
   return text;
 }

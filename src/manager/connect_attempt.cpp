@@ -40,6 +40,7 @@ asio::awaitable<void> Connector::run(Activity::Ticket ticket, std::shared_ptr<At
   }
   attempt->finished = true;
   attempt->changed.notify();
+  co_await connections_.sweep();
 }
 
 asio::awaitable<std::expected<void, Error>> Connector::connect(std::shared_ptr<Attempt> attempt,

@@ -22,6 +22,7 @@ asio::awaitable<std::expected<std::shared_ptr<transport::OperationQueue>, Error>
 Connections::create(QueuePairKey key) {
   using Result = std::expected<std::shared_ptr<transport::OperationQueue>, Error>;
   if (table.entries().size() >= max_queue_pairs) {
+    table.look_soon();
     co_return std::unexpected{
         Error{ErrorCode::resource_exhausted,
               fmt::format("{} has {} queue pairs, the most at once; close some by ClosePeer",

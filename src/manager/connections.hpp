@@ -53,7 +53,8 @@ struct Connections {
   asio::awaitable<std::expected<void, Error>> connect(
       std::shared_ptr<transport::OperationQueue> operations, messages::QpInfo endpoint);
 
-  /// Takes the pairs out that dead peers left behind. Before any ticket is held.
+  /// Takes the pairs out that dead peers left behind. Where queue pairs are made, after the work
+  /// and with no ticket held: before it, messages that came later could go first.
   asio::awaitable<void> sweep();
 
   [[nodiscard]] bool is_self(const messages::ActorRef& other) const {

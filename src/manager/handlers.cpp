@@ -6,6 +6,12 @@
 #include "manager/core.hpp"
 
 namespace danaus::manager {
+namespace {
+
+/// A message has at most 1 MiB and 65,536 values; a queue pair takes some 200 bytes and 15 values.
+constexpr std::size_t max_queue_pairs_listed = 1'024;
+
+}  // namespace
 
 // ---- ManagerMessage ---------------------------------------------------------------------------
 
@@ -42,7 +48,9 @@ Core::Answer<messages::Connect> Core::handle(Envelope /*envelope*/, messages::Co
 
 Core::Answer<messages::InitializeQP> Core::handle(Envelope /*envelope*/,
                                                   messages::InitializeQP message) {
-  return stepwise.initialize(std::move(message));
+  auto answer = co_await stepwise.initialize(std::move(message));
+  co_await connections.sweep();
+  co_return answer;
 }
 
 Core::Answer<messages::ConnectionInfo> Core::handle(Envelope /*envelope*/,
@@ -96,7 +104,9 @@ Core::Answer<messages::GetStats> Core::handle(Envelope /*envelope*/,
 }
 
 Core::Answer<messages::ConnectPeer> Core::handle(Envelope envelope, messages::ConnectPeer message) {
-  return passive.connect(std::move(envelope.from), std::move(message));
+  auto answer = co_await passive.connect(std::move(envelope.from), std::move(message));
+  co_await connections.sweep();
+  co_return answer;
 }
 
 Core::Answer<messages::PeerReady> Core::handle(Envelope envelope, messages::PeerReady message) {
@@ -112,9 +122,6 @@ Core::Answer<messages::ClosePeer> Core::handle(Envelope envelope, messages::Clos
                         std::move(message.self_device), std::move(message.other_device),
                         envelope.deadline);
 }
-
-// A message has at most 1 MiB and 65,536 values; a queue pair takes some 200 bytes and 15 values.
-constexpr std::size_t max_queue_pairs_listed = 1'024;
 
 messages::Stats Core::stats() const {
   messages::Stats all{

@@ -52,7 +52,6 @@ asio::awaitable<std::expected<messages::ConnectPeerResult, Error>> Passive::conn
               {{"device", device->name}, {"peer", from.id}}}};
   }
 
-  co_await connections_.sweep();
   const PeerAttempt attempt{message.attempt, from.incarnation};
   const auto ticket = co_await connections_.order.enter(key);
   std::shared_ptr<QueuePairEntry> entry = connections_.table.find(key);

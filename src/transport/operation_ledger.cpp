@@ -128,7 +128,6 @@ void OperationLedger::finish(PendingOperation& pending) {
   }
   pending.over = true;
   if (pending.discarded) {
-    --asynchronous_;
     table_.release(pending);
   } else if (pending.asynchronous) {
     --asynchronous_;
@@ -171,6 +170,7 @@ void OperationLedger::discard(PendingOperation& pending) {
   if (pending.over) {
     static_cast<void>(take(pending));
   } else {
+    await(pending);
     pending.discarded = true;
   }
 }

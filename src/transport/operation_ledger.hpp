@@ -33,7 +33,7 @@ class OperationLedger {
 
   /// Its result goes to `done`; until `await` says otherwise.
   void make_asynchronous(PendingOperation& pending) noexcept;
-  /// Nobody will take the result of an asynchronous one.
+  /// Nobody will take the result of this asynchronous one.
   void discard(PendingOperation& pending);
   /// A thread waits for it from now on.
   void await(PendingOperation& pending) noexcept;

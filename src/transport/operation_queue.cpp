@@ -146,7 +146,7 @@ std::optional<OperationResult> OperationQueue::Impl::try_take(OperationId id) {
     pending = ledger_.find(id);  // another thread may have taken it meanwhile
   }
   std::optional<OperationResult> result;
-  if (pending == nullptr || !pending->asynchronous || pending->discarded) {
+  if (pending == nullptr || !pending->asynchronous) {
     result = OperationResult{id, std::unexpected{unknown_operation_error(id, ledger_.peer())}};
   } else if (pending->over) {
     result = ledger_.take(*pending);
@@ -168,7 +168,7 @@ std::expected<void, Error> OperationQueue::Impl::wait(OperationId id, Clock::tim
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
   PendingOperation* const pending = ledger_.find(id);
-  if (pending == nullptr || !pending->asynchronous || pending->discarded) {
+  if (pending == nullptr || !pending->asynchronous) {
     return std::unexpected{unknown_operation_error(id, ledger_.peer())};
   }
   if (pending->over) {

@@ -31,9 +31,9 @@ struct PendingOperation {
   bool expired = false;
   /// Its outcome stands: no error, or `error`.
   bool over = false;
-  /// Its result is for `poll` and `try_take`; else a thread waits for it.
+  /// Its result is for `poll` and `try_take`; else a thread waits for it, or nobody.
   bool asynchronous = false;
-  /// Nobody takes its result.
+  /// It is for nobody.
   bool discarded = false;
   std::optional<Error> error;
   /// Wakes the thread that waits for it: it is over, or that thread is to poll.

@@ -25,7 +25,8 @@ using asio::ip::tcp;
 /// Between attempts while the process or the system is out of descriptors or memory.
 constexpr std::chrono::milliseconds accept_pause{100};
 
-// By errno: the categories of Asio's errors do not compare with those of std::errc in all cases.
+// By errno: Asio 1.22's own category does not translate EMFILE, say, for a comparison with
+// std::errc.
 bool is_shortage(const asio::error_code& error) noexcept {
   switch (error.value()) {
     case EMFILE:

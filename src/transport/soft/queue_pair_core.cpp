@@ -269,8 +269,7 @@ bool QueuePairCore::sleep(std::chrono::steady_clock::time_point deadline) {
   return sleep_until_ready(descriptors, deadline);
 }
 
-// Sleeps in the receive itself, for a moment at most: for small operations that saves a good part
-// of their time.
+// Sleeps in the receive itself, for a moment at most: that saves small operations a poll(2).
 void QueuePairCore::read_answers(std::unique_lock<std::mutex>& lock, std::size_t size) {
   const int socket = requester_.socket();
   std::array<std::byte, inbox_frames * sizeof(Response)> bytes;  // NOLINT: filled as far as read

@@ -241,8 +241,7 @@ asio::awaitable<bool> ResponderConnection::finish(Step (RequestServer::*next)(),
 }
 
 // Alone on its thread, it waits for the next request in the system call that reads it, which saves
-// the small ones a fifth of their time. Until `linger_until_`, as timers and new connections wait
-// meanwhile.
+// two others for each. Until `linger_until_`, as timers and new connections wait meanwhile.
 Step ResponderConnection::linger() {
   if (!home_.serves_only_one() || std::chrono::steady_clock::now() >= linger_until_) {
     return Step::readable;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 namespace danaus::transport::soft {
 namespace {
@@ -27,6 +28,10 @@ void set_option(int socket, int level, int option, int value) noexcept {
 // reads it: with the kernel's 4 MiB and both ends on one core, a put took twice as long. The kernel
 // doubles what is asked for (socket(7)).
 constexpr int send_buffer_within_host = 512 << 10;
+
+// Nothing within a host is congested, and the simplest control costs the least: bbr, say, paces by
+// timers. Reno is always there (tcp(7)).
+constexpr std::string_view congestion_control_within_host = "reno";
 
 /// Whether the other end has the same address, and thus is on this host.
 bool is_within_host(int socket, const ::sockaddr_storage& peer) noexcept {
@@ -115,9 +120,9 @@ void tune(int socket, const ::sockaddr_storage& peer) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
   if (is_within_host(socket, peer)) {
     set_option(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_within_host);
-    // Nothing within a host is congested, and the simplest control costs the least: bbr, say, paces
-    // by timers. Reno is always there (tcp(7)).
-    static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
+    static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION,
+                                   congestion_control_within_host.data(),
+                                   congestion_control_within_host.size()));
   }
 }
 

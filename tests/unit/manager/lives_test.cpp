@@ -1,7 +1,10 @@
 // Lives: a peer that restarts with the same identity, and handles of its earlier life.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "manager/queue_pair_table.hpp"
+#include "messages/codec.hpp"
 #include "tests/unit/manager/harness.hpp"
 
 namespace danaus::manager::testing {
@@ -114,24 +117,47 @@ TEST_F(Lives, VisitorsWhoConnectAndDieLeaveNoMoreThanTheTableHoldsAnyway) {
   EXPECT_GT(net.counter("a", "manager.queue_pairs_swept"), 0U);
 }
 
+// Whoever meets it: a peer that connects, a caller of the manager's own, a step of a handshake.
 TEST_F(Lives, AShortageHasDeadVisitorsSweptHoweverFewTheyAre) {
-  const auto visit = [&](const std::string& visitor) {
-    net.start(visitor);
-    return connect(visitor, Net::ref("a"));
-  };
-  const auto dead = visit("dead");
-  ASSERT_TRUE(dead.get());
-  net.break_queue_pair(dead.value().descriptor.peer_qp_num);
-  net.kill("dead");
   net.start("unlucky", {Net::device("far", "soft")});
-  net.fabric().refuses_queue_pairs = {"soft0"};
-  const auto refused = net.queue_pair("unlucky", Net::ref("a"), {}, "far", "soft0");
-  net.drive();
-  EXPECT_EQ(refused.code(), ErrorCode::resource_exhausted);
-  EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), 0U);
-  net.fabric().refuses_queue_pairs.clear();
-  EXPECT_TRUE(visit("next").get());
-  EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), 1U);
+  const auto refused = [&](Later<QueuePairHandle> handle) {
+    net.drive();
+    return handle.code();
+  };
+  const std::vector<std::function<ErrorCode()>> ways{
+      [&] { return refused(net.queue_pair("unlucky", Net::ref("a"), {}, "far", "soft0")); },
+      [&] { return refused(net.queue_pair("a", Net::ref("b"))); },
+      [&] {
+        return net.ask("operator", "a", messages::InitializeQP{Net::ref("b"), "soft0", "soft0"})
+            .error()
+            .code();
+      },
+  };
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    const std::string visitor = "visitor" + std::to_string(way);
+    net.start(visitor);
+    const auto handle = connect(visitor, Net::ref("a"));
+    ASSERT_TRUE(handle.get());
+    net.break_queue_pair(handle.value().descriptor.peer_qp_num);
+    net.kill(visitor);
+    EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), way);
+    net.fabric().refuses_queue_pairs = {"soft0"};
+    EXPECT_EQ(ways[way](), ErrorCode::resource_exhausted);
+    net.fabric().refuses_queue_pairs.clear();
+    EXPECT_EQ(net.counter("a", "manager.queue_pairs_swept"), way + 1);
+  }
+}
+
+TEST_F(Lives, StatsListNoMoreQueuePairsThanAMessageHolds) {
+  constexpr std::uint64_t pairs = 6'000;
+  for (std::uint64_t i = 0; i < pairs; ++i) {
+    const messages::ActorRef other{"peer" + std::to_string(i), ""};
+    ASSERT_TRUE(net.ask("operator", "a", messages::InitializeQP{other, "soft0", "soft0"}));
+  }
+  const messages::Stats stats = net.stats("a");
+  EXPECT_TRUE(messages::decode<messages::Stats>(messages::encode(stats)));
+  EXPECT_EQ(stats.queue_pairs.size(), 1'024U);
+  EXPECT_EQ(stats.counters.at("manager.queue_pairs"), pairs);
 }
 
 TEST_F(Lives, TheSweepForDeadVisitorsTakesNoLivingOne) {

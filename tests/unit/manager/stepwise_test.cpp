@@ -124,6 +124,14 @@ TEST_F(StepwiseHandshake, AHalfMadeOneIsNotHandedOut) {
   EXPECT_EQ(request("a", "b").code(), ErrorCode::unreachable);
 }
 
+TEST_F(StepwiseHandshake, ClosePeerUndoesItThoughThePeerHasNoSuchDevice) {
+  ASSERT_TRUE(net.ask("operator", "a", InitializeQP{Net::ref("b"), "soft0", "no such device"}));
+  const messages::ClosePeer close{Net::ref("b"), "soft0", "no such device"};
+  EXPECT_TRUE(net.ask("operator", "a", close));
+  EXPECT_TRUE(net.stats("a").queue_pairs.empty());
+  EXPECT_EQ(net.ask("operator", "a", close).error().code(), ErrorCode::unknown_device);
+}
+
 TEST_F(StepwiseHandshake, ClosePeerUndoesIt) {
   handshake();
   const messages::ClosePeer close{Net::ref("b"), "soft0", "soft0"};

@@ -86,6 +86,15 @@ TEST(StatusReport, KeepsControlCharactersFromTheTerminal) {
   EXPECT_THAT(report, HasSubstr("unknown (4711)"));
 }
 
+TEST(StatusReport, TellsHowManyQueuePairsItDoesNotList) {
+  messages::Stats stats;
+  stats.queue_pairs.resize(2);
+  stats.counters["manager.queue_pairs"] = 2;
+  EXPECT_THAT(format_status(stats, {}, {}), Not(HasSubstr(" more")));
+  stats.counters["manager.queue_pairs"] = 5;
+  EXPECT_THAT(format_status(stats, {}, {}), HasSubstr("and 3 more"));
+}
+
 TEST(StatusReport, SurvivesAnUptimeThatMakesNoSense) {
   messages::Stats stats;
   stats.uptime_seconds = -1e300;
