@@ -28,6 +28,7 @@ Step after_failed_call(int error, Step if_not_ready) noexcept {
 }
 
 Step RequestServer::receive_header() {
+  awaited_ = false;
   if (header_size_ == header_.size()) {
     return Step::done;
   }
@@ -40,8 +41,10 @@ Step RequestServer::receive_header() {
 
 Step RequestServer::linger() {
   drained_ = false;
-  return take_header(
-      ::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, 0));
+  const Step step =
+      take_header(::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, 0));
+  awaited_ = step == Step::done;
+  return step;
 }
 
 Step RequestServer::take_header(std::int64_t result) {
@@ -98,7 +101,19 @@ Step RequestServer::move_payload() {
   return request_.opcode == Opcode::rdma_write ? put_turn() : get_turn();
 }
 
-// One system call: payload into memory, and with the last of it the header of the next request.
+// The rest of the payload into memory, and behind it the header of the next request.
+std::int64_t RequestServer::receive_with_next_header(std::uint64_t size) {
+  std::array<::iovec, 2> parts{};
+  parts[0] = {for_kernel(request_.remote_address + moved_), static_cast<std::size_t>(size)};
+  parts[1] = {header_.data(), header_.size()};
+  ::msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return ::recvmsg(socket_, &message, MSG_DONTWAIT);
+}
+
+// One system call: payload into memory, and with the last of it the header of the next request, if
+// that may be there.
 Step RequestServer::put_turn() {
   if (std::exchange(drained_, false)) {
     return Step::readable;
@@ -115,14 +130,11 @@ Step RequestServer::put_turn() {
   }
   const std::uint64_t missing = request_.length - moved_;
   const std::uint64_t wanted = std::min(missing, max_turn_length);
-  std::array<::iovec, 2> parts{};
-  parts[0] = {for_kernel(request_.remote_address + moved_), static_cast<std::size_t>(wanted)};
-  parts[1] = {header_.data(), header_.size()};
   const bool last = wanted == missing;
-  ::msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = last ? 2 : 1;
-  const ssize_t result = ::recvmsg(socket_, &message, MSG_DONTWAIT);
+  const bool read_ahead = last && !awaited_;
+  const ssize_t result = read_ahead ? receive_with_next_header(wanted)
+                                    : ::recv(socket_, for_kernel(request_.remote_address + moved_),
+                                             wanted, MSG_DONTWAIT);
   if (result == 0) {
     return Step::lost;
   }
@@ -139,9 +151,10 @@ Step RequestServer::put_turn() {
   moved_ += of_payload;
   count(counters_.bytes_written, of_payload);
   header_size_ = static_cast<std::size_t>(received - of_payload);
-  const std::uint64_t room = wanted + (last ? header_.size() : 0);
-  drained_ = received < room;
+  drained_ = received < wanted + (read_ahead ? header_.size() : 0);
   if (moved_ == request_.length) {
+    // Who was waited for waits in turn, most likely.
+    drained_ = drained_ || awaited_;
     return Step::done;
   }
   return std::exchange(drained_, false) ? Step::readable : Step::next_turn;

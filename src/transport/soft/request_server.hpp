@@ -57,6 +57,7 @@ class RequestServer {
   Step put_turn();
   Step get_turn();
   Step pad_chunk();
+  std::int64_t receive_with_next_header(std::uint64_t size);
   Step take_header(std::int64_t result);
   Step fail_get(CompletionStatus status) noexcept;
   [[nodiscard]] std::uint64_t chunk_length() const noexcept;
@@ -71,6 +72,8 @@ class RequestServer {
   std::size_t header_size_ = 0;
   /// The last receive took all there was: wait before asking again.
   bool drained_ = true;
+  /// The header under way had to be waited for: its requester is not ahead of its answers.
+  bool awaited_ = false;
 
   // The request under way.
   RequestHeader request_{};

@@ -92,7 +92,7 @@ void ResponderConnection::start_deadline(std::chrono::milliseconds patience) {
 asio::awaitable<bool> ResponderConnection::until(Step step) {
   asio::error_code error;
   auto token = asio::redirect_error(asio::use_awaitable, error);
-  if (std::exchange(blocking_, false)) {
+  if ((step == Step::readable || step == Step::writable) && std::exchange(blocking_, false)) {
     // So that asio, which waits from here on, knows of it.
     socket_.native_non_blocking(true, error);
   }
@@ -195,6 +195,14 @@ asio::awaitable<void> ResponderConnection::serve_requests() {
     if (step == Step::readable) {
       step = linger();
     }
+    if (step == Step::next_turn) {
+      auto turn = until(step);
+      const bool open = co_await std::move(turn);
+      if (!open) {
+        co_return;
+      }
+      continue;
+    }
     if (step != Step::done) {
       auto rest = finish(&RequestServer::receive_header, step);
       const bool finished = co_await std::move(rest);
@@ -243,13 +251,19 @@ asio::awaitable<bool> ResponderConnection::finish(Step (RequestServer::*next)(),
 // Alone on its thread, it waits for the next request in the system call that reads it, which saves
 // two others for each. Until `linger_until_`, as timers and new connections wait meanwhile.
 Step ResponderConnection::linger() {
-  if (!home_.serves_only_one() || std::chrono::steady_clock::now() >= linger_until_) {
+  if (!home_.serves_only_one()) {
     return Step::readable;
+  }
+  if (std::chrono::steady_clock::now() >= linger_until_) {
+    // Worth going on with, once others have had their turn, if it came to something.
+    return std::exchange(awaited_, false) ? Step::next_turn : Step::readable;
   }
   if (!blocking_) {
     blocking_ = block_receives(socket_.native_handle(), linger_limit);
   }
-  return blocking_ ? requests_->linger() : Step::readable;
+  const Step step = blocking_ ? requests_->linger() : Step::readable;
+  awaited_ = step == Step::done;
+  return step;
 }
 
 // The requester learns of the error by what it reads, and may be sending meanwhile: closing now

@@ -56,6 +56,8 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
 
   /// From the last time that others had their turn.
   std::chrono::steady_clock::time_point linger_until_;
+  /// The last time that it lingered, a request came.
+  bool awaited_ = false;
   /// Receives without MSG_DONTWAIT wait.
   bool blocking_ = false;
 };

@@ -34,8 +34,9 @@ class Ring {
   /// There must be one.
   T pop() {
     T value = std::exchange(slots_[first_], T{});
-    first_ = first_ + 1 == slots_.size() ? 0 : first_ + 1;
     --size_;
+    // An empty one begins anew: so few that come and go use the same slots, which are in the cache.
+    first_ = size_ == 0 || first_ + 1 == slots_.size() ? 0 : first_ + 1;
     return value;
   }
 
