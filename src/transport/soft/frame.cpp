@@ -67,9 +67,9 @@ std::optional<Hello> decode_hello(std::span<const std::byte, sizeof(Hello)> byte
 std::optional<RequestHeader> decode_request(
     std::span<const std::byte, sizeof(RequestHeader)> bytes) noexcept {
   const auto request = read_as<RequestHeader>(bytes);
-  const bool reserved_is_zero =
-      std::ranges::all_of(request.reserved, [](std::uint8_t byte) { return byte == 0; });
-  if (!is_opcode(request.opcode) || !reserved_is_zero || request.length > max_work_request_length) {
+  const bool unused_is_zero = request.flags == 0 && request.reserved == 0 &&
+                              request.operands == decltype(request.operands){};
+  if (!is_opcode(request.opcode) || !unused_is_zero || request.length > max_work_request_length) {
     return std::nullopt;
   }
   return request;

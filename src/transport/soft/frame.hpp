@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little);
 
 /// "DANAUSD1", read as a little-endian number.
 inline constexpr std::uint64_t hello_magic = 0x31445355414E4144;
-inline constexpr std::uint16_t data_protocol_version = 1;
+inline constexpr std::uint16_t data_protocol_version = 2;
 
 /// Queue pair numbers have 24 bits (InfiniBand Architecture Specification, volume 1, BTH).
 inline constexpr std::uint32_t max_queue_pair_number = 0xFFFFFF;
@@ -53,13 +53,17 @@ struct RequestHeader {
   /// Counts up from 0 by one with each request of a connection.
   std::uint32_t sequence = 0;
   Opcode opcode = Opcode::rdma_write;
-  std::array<std::uint8_t, 3> reserved{};
+  /// None is defined yet: 0.
+  std::uint8_t flags = 0;
+  std::uint16_t reserved = 0;
   /// At most max_work_request_length; 0 touches no memory, and key and address are not looked at.
   std::uint64_t length = 0;
   std::uint64_t remote_address = 0;
   std::uint64_t rkey = 0;
+  /// What else the opcode needs; 0 where it needs nothing.
+  std::array<std::uint64_t, 2> operands{};
 };
-static_assert(sizeof(RequestHeader) == 32 && offsetof(RequestHeader, length) == 8);
+static_assert(sizeof(RequestHeader) == 48 && offsetof(RequestHeader, length) == 8);
 
 enum class ResponseKind : std::uint8_t {
   /// The request is over; `status` says how. `length` is 0.

@@ -124,10 +124,12 @@ Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget
   }
   auto header = encode(RequestHeader{.sequence = current.sequence,
                                      .opcode = request.opcode,
-                                     .reserved = {},
+                                     .flags = 0,
+                                     .reserved = 0,
                                      .length = request.length,
                                      .remote_address = request.remote_address,
-                                     .rkey = request.rkey});
+                                     .rkey = request.rkey,
+                                     .operands = {}});
   std::array<::iovec, 3> parts{};
   std::size_t count = 0;
   std::uint64_t wanted = 0;
