@@ -61,9 +61,9 @@ struct RequestHeader {
   std::uint64_t remote_address = 0;
   std::uint64_t rkey = 0;
   /// What else the opcode needs; 0 where it needs nothing.
-  std::array<std::uint64_t, 2> operands{};
+  std::array<std::uint64_t, 4> operands{};
 };
-static_assert(sizeof(RequestHeader) == 48 && offsetof(RequestHeader, length) == 8);
+static_assert(sizeof(RequestHeader) == 64 && offsetof(RequestHeader, length) == 8);
 
 enum class ResponseKind : std::uint8_t {
   /// The request is over; `status` says how. `length` is 0.
