@@ -10,11 +10,20 @@ namespace danaus::transport {
 namespace {
 
 std::string describe(const Operation& operation, std::string_view peer) {
+  if (operation.receive) {
+    return fmt::format("receive from {}", peer);
+  }
   switch (operation.opcode) {
     case Opcode::rdma_write:
       return fmt::format("put of {} bytes to {}", operation.length, peer);
+    case Opcode::rdma_write_with_immediate:
+      return fmt::format("put with immediate of {} bytes to {}", operation.length, peer);
     case Opcode::rdma_read:
       return fmt::format("get of {} bytes from {}", operation.length, peer);
+    case Opcode::atomic_compare_and_swap:
+      return fmt::format("compare-swap of 8 bytes at {}", peer);
+    case Opcode::atomic_fetch_and_add:
+      return fmt::format("fetch-add of 8 bytes at {}", peer);
   }
   return fmt::format("operation of {} bytes with {}", operation.length, peer);
 }
@@ -26,6 +35,14 @@ Error::Details details_of(const Operation& operation, std::string_view peer) {
 }  // namespace
 
 std::expected<void, Error> check_ranges(const Operation& operation, std::string_view peer) {
+  const bool atomic = is_atomic(operation.opcode);
+  if (atomic &&
+      (operation.length != atomic_length || !is_aligned_for_atomics(operation.remote_address))) {
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("{}: {} bytes at {:#x}; atomics take 8 bytes at a multiple of 8",
+                          describe(operation, peer), operation.length, operation.remote_address)}};
+  }
   if (operation.length == 0) {
     return {};
   }
@@ -38,6 +55,9 @@ std::expected<void, Error> check_ranges(const Operation& operation, std::string_
     }
     return {};
   };
+  if (atomic) {
+    return check(operation.remote_address, "remote");
+  }
   if (auto checked = check(operation.local_address, "local"); !checked) {
     return checked;
   }
@@ -54,6 +74,13 @@ Error failed_error(const Operation& operation, std::string_view peer, Completion
 }
 
 Error timeout_error(const Operation& operation, std::string_view peer) {
+  if (operation.receive) {
+    return {ErrorCode::timeout,
+            fmt::format("{}: no put with immediate arrived by the deadline; the queue pair goes "
+                        "on, receive again",
+                        describe(operation, peer)),
+            details_of(operation, peer)};
+  }
   return {ErrorCode::timeout,
           fmt::format("{} was not over by its deadline; its queue pair was moved to ERR and "
                       "drained, so nothing touches its memory any more; request the queue pair "
@@ -80,6 +107,13 @@ Error refused_error(const Operation& operation, std::string_view peer, const Err
                       "again",
                       describe(operation, peer), cause.message()),
           std::move(details)};
+}
+
+Error no_atomics_error(std::string_view peer) {
+  return {ErrorCode::invalid_argument,
+          fmt::format("the queue pair to {} was made without room for results of atomics; use one "
+                      "of a Worker's",
+                      peer)};
 }
 
 Error unknown_operation_error(OperationId id, std::string_view peer) {

@@ -11,7 +11,8 @@
 
 namespace danaus::transport {
 
-/// Errors: InvalidArgument, when the local or the remote range wraps past 2^64.
+/// Errors: InvalidArgument, when the local or the remote range wraps past 2^64, or for an atomic of
+/// a wrong form.
 [[nodiscard]] std::expected<void, Error> check_ranges(const Operation& operation,
                                                       std::string_view peer);
 
@@ -29,6 +30,9 @@ namespace danaus::transport {
 /// InvalidQueuePairState: it was not begun, as the queue pair had broken for `cause`.
 [[nodiscard]] Error refused_error(const Operation& operation, std::string_view peer,
                                   const Error& cause);
+
+/// InvalidArgument: there is nowhere for results of atomics.
+[[nodiscard]] Error no_atomics_error(std::string_view peer);
 
 /// NotFound: no such submitted operation, or its result was taken already.
 [[nodiscard]] Error unknown_operation_error(OperationId id, std::string_view peer);

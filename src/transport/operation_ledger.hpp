@@ -12,7 +12,9 @@
 #include <string>
 
 #include "messages/error.hpp"
+#include "transport/atomic_results.hpp"
 #include "transport/operation_queue.hpp"
+#include "transport/operation_receives.hpp"
 #include "transport/operation_table.hpp"
 #include "transport/transport.hpp"
 
@@ -20,19 +22,20 @@ namespace danaus::transport {
 
 class OperationLedger {
  public:
-  /// Refers to `queue_pair`.
-  OperationLedger(QueuePair& queue_pair, std::string peer);
+  /// Refers to `queue_pair`, and to `results`, if any, for atomics.
+  OperationLedger(QueuePair& queue_pair, std::string peer, AtomicResults* results);
 
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
 
   // -- one operation's way -----------------------------------------------------------------------
 
-  /// Posts as much of it as can be now; the rest follows as others complete. Errors:
-  /// InvalidQueuePairState; what the queue pair says when it refuses the first work request.
+  /// Posts as much of it as can be now; the rest follows as others complete. A receive may be over
+  /// at once. Errors: InvalidQueuePairState; what the queue pair says when it refuses the first
+  /// work request.
   std::expected<PendingOperation*, Error> start(const Operation& operation);
 
   /// Its result goes to `done`; until `await` says otherwise.
-  void make_asynchronous(PendingOperation& pending) noexcept;
+  void make_asynchronous(PendingOperation& pending);
   /// Nobody will take the result of this asynchronous one.
   void discard(PendingOperation& pending);
   /// A thread waits for it from now on.
@@ -48,7 +51,8 @@ class OperationLedger {
   /// Completions of the queue pair, in its order.
   void collect(std::span<const WorkCompletion> completions);
 
-  /// Its deadline has passed: the queue pair goes to ERR, and it ends with Timeout once drained.
+  /// Its deadline has passed: the queue pair goes to ERR, and it ends with Timeout once drained. A
+  /// receive ends alone.
   void expire(PendingOperation& pending);
 
   /// The queue pair goes to ERR; what is outstanding ends with `reason`.
@@ -71,6 +75,10 @@ class OperationLedger {
   [[nodiscard]] std::uint64_t completed_bytes() const noexcept { return bytes_.load(); }
 
  private:
+  std::expected<PendingOperation*, Error> start_receive(const Operation& operation);
+  void collect_receive(const WorkCompletion& completion);
+  [[nodiscard]] static WorkRequest next_chunk(const PendingOperation& pending) noexcept;
+  bool give_result_slot(PendingOperation& pending, WorkRequest& request) noexcept;
   bool post_chunks(PendingOperation& pending);
   void post_waiting();
   void settle(PendingOperation& pending);
@@ -79,7 +87,9 @@ class OperationLedger {
 
   QueuePair& queue_pair_;
   const std::string peer_;
+  AtomicResults* const results_;
   OperationTable table_;
+  OperationReceives receives_;
   /// Operations with something left to post, first come first.
   std::deque<PendingOperation*> to_post_;
   std::uint64_t outstanding_ = 0;

@@ -44,20 +44,23 @@ class PollingScope {
 // over makes one of them the next. `poll` and `try_take` lead for a single look, or not at all.
 class OperationQueue::Impl {
  public:
-  Impl(std::unique_ptr<QueuePair> queue_pair, std::string peer)
-      : queue_pair_{std::move(queue_pair)},
+  Impl(std::unique_ptr<QueuePair> queue_pair, std::string peer,
+       std::unique_ptr<AtomicResults> results)
+      : results_{std::move(results)},
+        queue_pair_{std::move(queue_pair)},
         wakeup_{queue_pair_->fd()},
-        ledger_{*queue_pair_, std::move(peer)} {}
+        ledger_{*queue_pair_, std::move(peer), results_.get()} {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
 
-  std::expected<void, Error> run(const Operation& operation, Clock::time_point deadline);
+  OperationResult run(const Operation& operation, Clock::time_point deadline);
+  std::expected<void, Error> prepare_atomics();
   std::expected<OperationId, Error> submit(const Operation& operation);
   std::size_t poll(std::span<OperationResult> results);
   std::optional<OperationResult> try_take(OperationId id);
   void discard(OperationId id);
-  std::expected<void, Error> wait(OperationId id, Clock::time_point deadline);
+  OperationResult wait(OperationId id, Clock::time_point deadline);
   void arm();
   void abort(const Error& reason);
 
@@ -71,8 +74,8 @@ class OperationQueue::Impl {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  std::expected<void, Error> complete(Lock& lock, PendingOperation& pending,
-                                      Clock::time_point deadline);
+  std::expected<void, Error> check(const Operation& operation);
+  OperationResult complete(Lock& lock, PendingOperation& pending, Clock::time_point deadline);
   void lead(Lock& lock, PendingOperation& pending, Clock::time_point deadline);
   void follow(Lock& lock, PendingOperation& pending, Clock::time_point deadline);
   void begin_leading() noexcept;
@@ -82,6 +85,8 @@ class OperationQueue::Impl {
   void end_look(Lock& lock, bool looked);
   void update_wakeup() noexcept;
 
+  // Before the queue pair: its device writes there.
+  std::unique_ptr<AtomicResults> results_;
   std::unique_ptr<QueuePair> queue_pair_;
   /// The leader's.
   CompletionWaiter waiter_;
@@ -99,22 +104,38 @@ class OperationQueue::Impl {
 
 // -- the calls ---------------------------------------------------------------------------------
 
-std::expected<void, Error> OperationQueue::Impl::run(const Operation& operation,
-                                                     Clock::time_point deadline) {
+std::expected<void, Error> OperationQueue::Impl::check(const Operation& operation) {
+  if (operation.receive) {
+    return {};
+  }
   if (auto checked = check_ranges(operation, ledger_.peer()); !checked) {
     return checked;
+  }
+  return is_atomic(operation.opcode) ? prepare_atomics() : std::expected<void, Error>{};
+}
+
+std::expected<void, Error> OperationQueue::Impl::prepare_atomics() {
+  if (results_ == nullptr) {
+    return std::unexpected{no_atomics_error(ledger_.peer())};
+  }
+  return results_->prepare();
+}
+
+OperationResult OperationQueue::Impl::run(const Operation& operation, Clock::time_point deadline) {
+  if (auto checked = check(operation); !checked) {
+    return {.outcome = std::unexpected{std::move(checked.error())}};
   }
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
   const auto pending = ledger_.start(operation);
   if (!pending) {
-    return std::unexpected{pending.error()};
+    return {.outcome = std::unexpected{pending.error()}};
   }
   return complete(lock, **pending, deadline);
 }
 
 std::expected<OperationId, Error> OperationQueue::Impl::submit(const Operation& operation) {
-  if (auto checked = check_ranges(operation, ledger_.peer()); !checked) {
+  if (auto checked = check(operation); !checked) {
     return std::unexpected{std::move(checked.error())};
   }
   const Lock lock{mutex_};
@@ -123,6 +144,7 @@ std::expected<OperationId, Error> OperationQueue::Impl::submit(const Operation& 
     return std::unexpected{pending.error()};
   }
   ledger_.make_asynchronous(**pending);
+  update_wakeup();
   return (*pending)->id;
 }
 
@@ -164,17 +186,17 @@ void OperationQueue::Impl::discard(OperationId id) {
   }
 }
 
-std::expected<void, Error> OperationQueue::Impl::wait(OperationId id, Clock::time_point deadline) {
+OperationResult OperationQueue::Impl::wait(OperationId id, Clock::time_point deadline) {
   Lock lock{mutex_};
   const PollingScope polling{*queue_pair_};
   PendingOperation* const pending = ledger_.find(id);
   if (pending == nullptr || !pending->asynchronous) {
-    return std::unexpected{unknown_operation_error(id, ledger_.peer())};
+    return {.id = id, .outcome = std::unexpected{unknown_operation_error(id, ledger_.peer())}};
   }
   if (pending->over) {
     auto result = ledger_.take(*pending);
     end_look(lock, false);
-    return std::move(result.outcome);
+    return result;
   }
   ledger_.await(*pending);
   return complete(lock, *pending, deadline);
@@ -213,8 +235,8 @@ OperationQueue::Impl::~Impl() {
 // -- waiting -----------------------------------------------------------------------------------
 
 /// Waits until it is over and takes its outcome.
-std::expected<void, Error> OperationQueue::Impl::complete(Lock& lock, PendingOperation& pending,
-                                                          Clock::time_point deadline) {
+OperationResult OperationQueue::Impl::complete(Lock& lock, PendingOperation& pending,
+                                               Clock::time_point deadline) {
   if (!pending.over) {
     blocked_.push_back(&pending);
     bool led = false;
@@ -232,18 +254,21 @@ std::expected<void, Error> OperationQueue::Impl::complete(Lock& lock, PendingOpe
       step_down(lock);
     }
   }
-  return std::move(ledger_.take(pending).outcome);
+  return ledger_.take(pending);
 }
 
 void OperationQueue::Impl::lead(Lock& lock, PendingOperation& pending, Clock::time_point deadline) {
   begin_leading();
+  // Nobody knows when the peer writes: nothing to spin for.
+  const std::uint64_t length =
+      pending.operation.receive ? max_work_request_length : pending.operation.length;
   CompletionBatch completions;
   while (!pending.over) {
     // In ERR everything completes soon. Returning before that would leave the device with memory
     // that the caller may free, so this wait has no other end.
     const auto until = ledger_.broken() ? Clock::time_point::max() : deadline;
     lock.unlock();
-    const auto count = waiter_.wait(*queue_pair_, completions, pending.operation.length, until);
+    const auto count = waiter_.wait(*queue_pair_, completions, length, until);
     lock.lock();
     if (count == 0 && !pending.over) {
       ledger_.expire(pending);
@@ -331,8 +356,9 @@ void OperationQueue::Impl::update_wakeup() noexcept {
 
 // -- the public face ---------------------------------------------------------------------------
 
-OperationQueue::OperationQueue(std::unique_ptr<QueuePair> queue_pair, std::string peer)
-    : impl_{std::make_unique<Impl>(std::move(queue_pair), std::move(peer))} {}
+OperationQueue::OperationQueue(std::unique_ptr<QueuePair> queue_pair, std::string peer,
+                               std::unique_ptr<AtomicResults> results)
+    : impl_{std::make_unique<Impl>(std::move(queue_pair), std::move(peer), std::move(results))} {}
 
 OperationQueue::~OperationQueue() = default;
 
@@ -345,7 +371,16 @@ const QueuePair& OperationQueue::queue_pair() const noexcept {
 
 std::expected<void, Error> OperationQueue::run(const Operation& operation,
                                                Clock::time_point deadline) {
+  return impl_->run(operation, deadline).outcome;
+}
+
+OperationResult OperationQueue::run_for_result(const Operation& operation,
+                                               Clock::time_point deadline) {
   return impl_->run(operation, deadline);
+}
+
+std::expected<void, Error> OperationQueue::prepare_atomics() {
+  return impl_->prepare_atomics();
 }
 
 std::expected<OperationId, Error> OperationQueue::submit(const Operation& operation) {
@@ -365,6 +400,10 @@ void OperationQueue::discard(OperationId id) {
 }
 
 std::expected<void, Error> OperationQueue::wait(OperationId id, Clock::time_point deadline) {
+  return impl_->wait(id, deadline).outcome;
+}
+
+OperationResult OperationQueue::wait_for_result(OperationId id, Clock::time_point deadline) {
   return impl_->wait(id, deadline);
 }
 

@@ -35,6 +35,8 @@ PendingOperation& OperationTable::add(const Operation& operation) {
   pending.over = false;
   pending.asynchronous = false;
   pending.discarded = false;
+  pending.value = 0;
+  pending.arrival = {};
   pending.error.reset();
   return pending;
 }

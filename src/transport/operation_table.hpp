@@ -14,6 +14,13 @@
 
 namespace danaus::transport {
 
+/// What a write with immediate of the peer's brought.
+struct Arrival {
+  std::uint32_t immediate = 0;
+  /// Bytes that were written before it.
+  std::uint64_t length = 0;
+};
+
 /// An operation between its start and the taking of its result.
 struct PendingOperation {
   /// Also the id of each of its work requests. 0: the slot is free.
@@ -35,6 +42,11 @@ struct PendingOperation {
   bool asynchronous = false;
   /// It is for nobody.
   bool discarded = false;
+  /// Of an atomic: its place in AtomicResults while it is posted, and what was found.
+  std::uint32_t result_slot = 0;
+  std::uint64_t value = 0;
+  /// Of a receive that is over.
+  Arrival arrival;
   std::optional<Error> error;
   /// Wakes the thread that waits for it: it is over, or that thread is to poll.
   std::condition_variable wake;

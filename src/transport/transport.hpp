@@ -50,6 +50,8 @@ class MemoryRegion {
 struct QueuePairConfig {
   /// Work requests that may be outstanding at once.
   std::uint32_t max_send_wr = 512;
+  /// Receives that may be posted at once.
+  std::uint32_t max_recv_wr = 512;
 };
 
 /// A reliable-connected queue pair with its own completion queue and completion channel.
@@ -88,8 +90,15 @@ class QueuePair {
   [[nodiscard]] virtual std::uint32_t free_slots() const noexcept = 0;
 
   /// Hands a work request to the device; never waits. In ERR it completes as flushed. Errors: Busy
-  /// (no free slot), InvalidQueuePairState (before RTS), InvalidArgument (too long).
+  /// (no free slot), InvalidQueuePairState (before RTS), InvalidArgument (too long, or an atomic of
+  /// a wrong length or at a remote address that is not aligned).
   virtual std::expected<void, Error> post(const WorkRequest& request) = 0;
+
+  /// Posts a receive without memory: it completes, with opcode receive_with_immediate, when a write
+  /// with immediate of the peer's has arrived, whose bytes are there by then; one that arrives
+  /// before it waits for it. In ERR it completes as flushed. Errors: Busy (`max_recv_wr` are
+  /// posted, or completed and not polled yet), InvalidQueuePairState (in RESET).
+  virtual std::expected<void, Error> post_receive(std::uint64_t id) = 0;
 
   /// Takes completions, oldest first, and drives progress while at it (at most about 1 MiB of
   /// payload a call, so a caller can look at its deadline). Returns how many were written.

@@ -27,6 +27,9 @@ struct Counters {
   Counter accept_pauses{0};
   Counter puts{0};
   Counter gets{0};
+  Counter atomics{0};
+  /// Receives that a write with immediate completed.
+  Counter receives{0};
   /// Payload moved by the passive side.
   Counter bytes_written{0};
   Counter bytes_read{0};
@@ -41,6 +44,8 @@ struct Counters {
             {"soft.accept_pauses", accept_pauses},
             {"soft.puts", puts},
             {"soft.gets", gets},
+            {"soft.atomics", atomics},
+            {"soft.receives", receives},
             {"soft.bytes_written", bytes_written},
             {"soft.bytes_read", bytes_read}};
   }

@@ -1,6 +1,7 @@
 #include "transport/soft/frame.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace danaus::transport::soft {
@@ -23,10 +24,37 @@ bool is_queue_pair_number(std::uint32_t number) noexcept {
 bool is_opcode(Opcode opcode) noexcept {
   switch (opcode) {
     case Opcode::rdma_write:
+    case Opcode::rdma_write_with_immediate:
     case Opcode::rdma_read:
+    case Opcode::atomic_compare_and_swap:
+    case Opcode::atomic_fetch_and_add:
       return true;
   }
   return false;
+}
+
+// Whether it says no more than its opcode needs. The form of an atomic is checked here too, as real
+// devices refuse a wrong one with the same status.
+bool fits_opcode(const RequestHeader& request) noexcept {
+  auto used = decltype(request.operands){};
+  bool fits = true;
+  switch (request.opcode) {
+    case Opcode::rdma_write:
+    case Opcode::rdma_read:
+      break;
+    case Opcode::rdma_write_with_immediate:
+      used[1] = request.operands[1];
+      fits = used[1] <= std::numeric_limits<std::uint32_t>::max();
+      break;
+    case Opcode::atomic_compare_and_swap:
+      used[1] = request.operands[1];
+      [[fallthrough]];
+    case Opcode::atomic_fetch_and_add:
+      used[0] = request.operands[0];
+      fits = request.length == atomic_length && is_aligned_for_atomics(request.remote_address);
+      break;
+  }
+  return fits && request.operands == used;
 }
 
 bool is_responder_status(std::uint8_t status) noexcept {
@@ -67,9 +95,9 @@ std::optional<Hello> decode_hello(std::span<const std::byte, sizeof(Hello)> byte
 std::optional<RequestHeader> decode_request(
     std::span<const std::byte, sizeof(RequestHeader)> bytes) noexcept {
   const auto request = read_as<RequestHeader>(bytes);
-  const bool unused_is_zero = request.flags == 0 && request.reserved == 0 &&
-                              request.operands == decltype(request.operands){};
-  if (!is_opcode(request.opcode) || !unused_is_zero || request.length > max_work_request_length) {
+  const bool unused_is_zero = request.flags == 0 && request.reserved == 0;
+  if (!is_opcode(request.opcode) || !unused_is_zero || !fits_opcode(request) ||
+      request.length > max_work_request_length) {
     return std::nullopt;
   }
   return request;
@@ -83,7 +111,7 @@ std::optional<Response> decode_response(
   }
   switch (response.kind) {
     case ResponseKind::completion:
-      if (response.length != 0 || !is_responder_status(response.status)) {
+      if (!is_responder_status(response.status) || (response.length != 0 && response.status != 0)) {
         return std::nullopt;
       }
       return response;

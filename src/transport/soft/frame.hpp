@@ -2,7 +2,7 @@
 // order.
 //
 //   requester → responder   Hello, then for each work request: RequestHeader [+ payload of a put]
-//   responder → requester   for a put: Response{completion}
+//   responder → requester   for a put or an atomic: Response{completion}
 //                           for a get: any number of Response{data} + payload, then
 //                                      Response{completion}
 //
@@ -60,13 +60,15 @@ struct RequestHeader {
   std::uint64_t length = 0;
   std::uint64_t remote_address = 0;
   std::uint64_t rkey = 0;
-  /// What else the opcode needs; 0 where it needs nothing.
+  /// What else the opcode needs; 0 where it needs nothing. Atomics: compare_add, swap. A write with
+  /// immediate: the second is the immediate.
   std::array<std::uint64_t, 4> operands{};
 };
 static_assert(sizeof(RequestHeader) == 64 && offsetof(RequestHeader, length) == 8);
 
 enum class ResponseKind : std::uint8_t {
-  /// The request is over; `status` says how. `length` is 0.
+  /// The request is over; `status` says how. `length` is 0, or of an atomic that succeeded the
+  /// value before it.
   completion = 1,
   /// `length` bytes of a get follow.
   data = 2,

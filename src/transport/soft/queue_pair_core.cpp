@@ -16,6 +16,7 @@ QueuePairCore::QueuePairCore(messages::QpInfo local, std::shared_ptr<const Regio
     : local_{std::move(local)},
       regions_{std::move(regions)},
       requester_{regions_, config.max_send_wr},
+      receives_{config.max_recv_wr},
       channel_{std::move(channel)},
       background_{data} {}
 
@@ -107,6 +108,7 @@ void QueuePairCore::enter_error() noexcept {
   state_ = QueuePairState::error;
   background_.detach(requester_.socket());
   requester_.fail(CompletionStatus::work_request_flushed);
+  receives_.flush();
   channel_.signal();
   {
     // A turn of the responder that began before is over when this lock is had.
@@ -140,17 +142,32 @@ std::uint32_t QueuePairCore::free_slots() const {
   return requester_.free_slots();
 }
 
-std::expected<void, Error> QueuePairCore::post(const WorkRequest& request) {
-  const std::lock_guard lock{mutex_};
-  if (state_ != QueuePairState::ready_to_send && state_ != QueuePairState::error) {
-    return std::unexpected{wrong_state("post to")};
-  }
+std::expected<void, Error> QueuePairCore::check_form(const WorkRequest& request) const {
   if (request.length > max_work_request_length) {
     return std::unexpected{Error{
         ErrorCode::invalid_argument,
         fmt::format("cannot post {} bytes to soft queue pair {}: a work request moves at most "
                     "{}; split it",
                     request.length, local_.qp_num, max_work_request_length)}};
+  }
+  if (is_atomic(request.opcode) &&
+      (request.length != atomic_length || !is_aligned_for_atomics(request.remote_address))) {
+    return std::unexpected{
+        Error{ErrorCode::invalid_argument,
+              fmt::format("cannot post an atomic of {} bytes at {:#x} to soft queue pair {}: "
+                          "atomics take 8 bytes at a multiple of 8; check the address",
+                          request.length, request.remote_address, local_.qp_num)}};
+  }
+  return {};
+}
+
+std::expected<void, Error> QueuePairCore::post(const WorkRequest& request) {
+  const std::lock_guard lock{mutex_};
+  if (state_ != QueuePairState::ready_to_send && state_ != QueuePairState::error) {
+    return std::unexpected{wrong_state("post to")};
+  }
+  if (auto checked = check_form(request); !checked) {
+    return checked;
   }
   if (requester_.free_slots() == 0) {
     return std::unexpected{
@@ -166,10 +183,33 @@ std::expected<void, Error> QueuePairCore::post(const WorkRequest& request) {
     std::uint64_t budget = max_turn_length;
     requester_.send(budget);
   }
-  if (requester_.has_completions()) {
+  // Who sleeps for a receive knows nothing of the socket as it is now.
+  if (requester_.has_completions() || receives_.has_posted()) {
     channel_.signal();
   }
   settle();
+  return {};
+}
+
+std::expected<void, Error> QueuePairCore::post_receive(std::uint64_t id) {
+  const std::lock_guard lock{mutex_};
+  if (state_ == QueuePairState::reset) {
+    return std::unexpected{wrong_state("post a receive to")};
+  }
+  if (receives_.is_full()) {
+    return std::unexpected{
+        Error{ErrorCode::busy,
+              fmt::format("cannot post a receive to soft queue pair {}: its receive queue is full; "
+                          "poll completions first",
+                          local_.qp_num)}};
+  }
+  receives_.post(id);
+  if (state_ == QueuePairState::error) {
+    receives_.flush();
+    channel_.signal();
+  } else if (const auto wake = std::exchange(wake_on_receive_, nullptr)) {
+    wake();
+  }
   return {};
 }
 
@@ -179,7 +219,8 @@ std::size_t QueuePairCore::poll(std::span<WorkCompletion> completions) {
   if (!std::exchange(just_armed_, false)) {
     progress();
   }
-  return requester_.take(completions);
+  const std::size_t sent = requester_.take(completions);
+  return sent + receives_.take(completions.subspan(sent));
 }
 
 void QueuePairCore::arm() {
@@ -194,6 +235,10 @@ void QueuePairCore::arm() {
 // `mutex_`.
 void QueuePairCore::progress() {
   if (!requester_.has_outstanding()) {
+    // Nobody reads the socket, but who waits for a receive waits in vain once the peer is gone.
+    if (receives_.has_posted() && requester_.peer_hung_up()) {
+      enter_error();
+    }
     return;
   }
   std::uint64_t budget = max_turn_length;
@@ -251,10 +296,11 @@ bool QueuePairCore::sleep(std::chrono::steady_clock::time_point deadline) {
   std::array<pollfd, 2> descriptors{};
   {
     std::unique_lock lock{mutex_};
-    if (requester_.has_completions()) {
+    if (requester_.has_completions() || receives_.has_completions()) {
       return true;
     }
-    if (deadline - std::chrono::steady_clock::now() > read_limit) {
+    // Who may be woken by a receive does not sleep in the socket.
+    if (!receives_.has_posted() && deadline - std::chrono::steady_clock::now() > read_limit) {
       if (const std::size_t size = requester_.begin_read(); size != 0) {
         read_answers(lock, size);
         return true;
@@ -348,6 +394,27 @@ Admission QueuePairCore::admit(std::uint32_t source, const messages::FixedBytes<
   }
   hang_up_ = std::move(hang_up);
   return Admission::accepted;
+}
+
+Delivery QueuePairCore::deliver(std::uint32_t immediate, std::uint64_t length) {
+  const std::lock_guard lock{mutex_};
+  if (!takes_requests()) {
+    return Delivery::refused;
+  }
+  if (!receives_.deliver(immediate, length)) {
+    return Delivery::no_receive;
+  }
+  channel_.signal();
+  return Delivery::delivered;
+}
+
+bool QueuePairCore::await_receive(std::function<void()> wake) {
+  const std::lock_guard lock{mutex_};
+  if (receives_.has_posted()) {
+    return false;
+  }
+  wake_on_receive_ = std::move(wake);
+  return true;
 }
 
 std::unique_lock<std::mutex> QueuePairCore::begin_turn() {

@@ -25,6 +25,7 @@
 #include "messages/values.hpp"
 #include "transport/soft/background_progress.hpp"
 #include "transport/soft/completion_channel.hpp"
+#include "transport/soft/receive_queue.hpp"
 #include "transport/soft/region_table.hpp"
 #include "transport/soft/requester.hpp"
 #include "transport/soft/route.hpp"
@@ -37,6 +38,15 @@ enum class Admission : std::uint8_t {
   accepted,
   /// Not connected yet: ask again, for a while.
   not_ready,
+  refused,
+};
+
+/// What became of an immediate.
+enum class Delivery : std::uint8_t {
+  delivered,
+  /// No receive is posted: `await_receive`.
+  no_receive,
+  /// The queue pair no longer takes requests.
   refused,
 };
 
@@ -59,6 +69,7 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   [[nodiscard]] std::string_view path() const;
   [[nodiscard]] std::uint32_t free_slots() const;
   std::expected<void, Error> post(const WorkRequest& request);
+  std::expected<void, Error> post_receive(std::uint64_t id);
   std::size_t poll(std::span<WorkCompletion> completions);
   void arm();
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
@@ -80,6 +91,12 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   /// nothing when the queue pair no longer takes requests.
   [[nodiscard]] std::unique_lock<std::mutex> begin_turn();
 
+  /// Completes the oldest receive with `immediate`, behind whose `length` bytes it came.
+  [[nodiscard]] Delivery deliver(std::uint32_t immediate, std::uint64_t length);
+
+  /// Calls `wake`, which must not wait, from any thread at the next receive. False: one is posted.
+  [[nodiscard]] bool await_receive(std::function<void()> wake);
+
   [[nodiscard]] const RegionTable& regions() const noexcept { return *regions_; }
 
   /// The peer is gone, or its request was refused: this end dies with it.
@@ -88,6 +105,7 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
  private:
   [[nodiscard]] bool takes_requests() const noexcept;
   [[nodiscard]] Error wrong_state(std::string_view what) const;
+  [[nodiscard]] std::expected<void, Error> check_form(const WorkRequest& request) const;
   void progress();
   void settle();
   void watch_socket();
@@ -105,6 +123,7 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   std::atomic<QueuePairState> state_{QueuePairState::reset};
   std::optional<messages::QpInfo> remote_;
   Requester requester_;
+  ReceiveQueue receives_;
   CompletionChannel channel_;
   BackgroundProgress background_;
   unsigned pollers_ = 0;
@@ -118,6 +137,8 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   /// Requester::dials at the socket that `channel_` knows.
   std::size_t known_dial_ = 0;
   std::function<void()> hang_up_;
+  /// Who waits for a receive.
+  std::function<void()> wake_on_receive_;
 
   std::mutex turn_mutex_;
 };

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transport/soft/atomic_memory.hpp"
 #include "transport/soft/requester.hpp"
 #include "transport/soft/system_call.hpp"
 
@@ -17,6 +18,13 @@ namespace {
 constexpr std::uint64_t drain_limit = std::uint64_t{64} << 20U;
 
 constexpr std::array<std::byte, 64U << 10U> zeros{};
+
+Counters::Counter& counter_of(Counters& counters, Opcode opcode) noexcept {
+  if (is_atomic(opcode)) {
+    return counters.atomics;
+  }
+  return is_write(opcode) ? counters.puts : counters.gets;
+}
 
 }  // namespace
 
@@ -66,6 +74,7 @@ void RequestServer::begin_request() {
   chunk_sent_ = 0;
   padding_ = false;
   status_sent_ = 0;
+  answer_ = 0;
   const std::uint32_t sequence = next_sequence_++;
   const auto request = decode_request(header_);
   if (!request || request->sequence != sequence) {
@@ -75,15 +84,14 @@ void RequestServer::begin_request() {
     return;
   }
   request_ = *request;
-  const bool put = request_.opcode == Opcode::rdma_write;
-  count(put ? counters_.puts : counters_.gets);
+  count(counter_of(counters_, request_.opcode));
   if (request_.length == 0) {
     return;
   }
   if (region_ == nullptr || region_->rkey() != request_.rkey || region_->revoked()) {
     region_ = queue_pair_->regions().find_remote(request_.rkey);
   }
-  const AccessFlags needed = put ? AccessFlags::remote_write : AccessFlags::remote_read;
+  const AccessFlags needed = remote_access_for(request_.opcode);
   if (region_ == nullptr || !region_->contains(request_.remote_address, request_.length) ||
       !has(region_->access(), needed)) {
     count(counters_.access_errors);
@@ -98,7 +106,52 @@ Step RequestServer::move_payload() {
   if (status_ != CompletionStatus::success || moved_ == request_.length) {
     return Step::done;
   }
-  return request_.opcode == Opcode::rdma_write ? put_turn() : get_turn();
+  if (is_atomic(request_.opcode)) {
+    return atomic_turn();
+  }
+  return is_write(request_.opcode) ? put_turn() : get_turn();
+}
+
+// What an atomic does, in one go.
+Step RequestServer::atomic_turn() {
+  const auto turn = queue_pair_->begin_turn();
+  if (!turn) {
+    return Step::lost;
+  }
+  const Region::Use use = region_->acquire();
+  if (!use) {
+    count(counters_.access_errors);
+    status_ = CompletionStatus::remote_access_error;
+    return Step::done;
+  }
+  const auto before = AtomicMemory::instance().execute(request_.opcode, request_.remote_address,
+                                                       request_.operands[0], request_.operands[1]);
+  if (!before) {
+    count(counters_.memory_faults);
+    status_ = CompletionStatus::remote_operation_error;
+    return Step::done;
+  }
+  answer_ = *before;
+  moved_ = request_.length;
+  return Step::done;
+}
+
+// After the payload of a write with immediate: there has to be a receive before its end is told.
+Step RequestServer::deliver_immediate() {
+  if (request_.opcode != Opcode::rdma_write_with_immediate || failed()) {
+    return Step::done;
+  }
+  const auto immediate = static_cast<std::uint32_t>(request_.operands[1]);
+  switch (queue_pair_->deliver(immediate, request_.length)) {
+    case Delivery::delivered:
+      count(counters_.receives);
+      return Step::done;
+    case Delivery::no_receive:
+      return Step::receive_posted;
+    case Delivery::refused:
+      return Step::lost;
+  }
+  return Step::lost;
 }
 
 // The rest of the payload into memory, and behind it the header of the next request.
@@ -258,7 +311,7 @@ Step RequestServer::pad_chunk() {
 }
 
 Step RequestServer::send_status() {
-  const auto frame = encode(response(ResponseKind::completion, 0));
+  const auto frame = encode(response(ResponseKind::completion, answer_));
   if (status_sent_ == frame.size()) {
     return Step::done;
   }

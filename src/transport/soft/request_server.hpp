@@ -24,6 +24,8 @@ enum class Step : std::uint8_t {
   writable,
   /// Once others have had their turn.
   next_turn,
+  /// Once the queue pair has a receive.
+  receive_posted,
   /// The connection is over.
   lost,
 };
@@ -40,12 +42,13 @@ class RequestServer {
   [[nodiscard]] QueuePairCore& queue_pair() const noexcept { return *queue_pair_; }
 
   // One request after the other: `receive_header` until it is done, `begin_request`, `move_payload`
-  // until it is done, `send_status` until it is done.
+  // until it is done, `deliver_immediate` until it is done, `send_status` until it is done.
   Step receive_header();
   /// As `receive_header`, on a socket whose receives wait for a moment.
   Step linger();
   void begin_request();
   Step move_payload();
+  Step deliver_immediate();
   Step send_status();
 
   /// The request under way was refused or failed: its status is the last thing said.
@@ -56,6 +59,7 @@ class RequestServer {
  private:
   Step put_turn();
   Step get_turn();
+  Step atomic_turn();
   Step pad_chunk();
   std::int64_t receive_with_next_header(std::uint64_t size);
   Step take_header(std::int64_t result);
@@ -87,6 +91,8 @@ class RequestServer {
   std::uint64_t chunk_sent_ = 0;
   bool padding_ = false;
   std::size_t status_sent_ = 0;
+  /// Of an atomic: what was there before.
+  std::uint64_t answer_ = 0;
   /// Bytes that came after an error was answered.
   std::uint64_t discarded_ = 0;
 };

@@ -8,17 +8,36 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/soft/atomic_memory.hpp"
 #include "transport/soft/system_call.hpp"
 
 namespace danaus::transport::soft {
 namespace {
 
 std::uint64_t payload_to_send(const WorkRequest& request) noexcept {
-  return request.opcode == Opcode::rdma_write ? request.length : 0;
+  return is_write(request.opcode) ? request.length : 0;
 }
 
 bool expects_data(const WorkRequest& request) noexcept {
   return request.opcode == Opcode::rdma_read && request.length != 0;
+}
+
+decltype(RequestHeader::operands) operands_of(const WorkRequest& request) noexcept {
+  if (is_atomic(request.opcode)) {
+    const bool swaps = request.opcode == Opcode::atomic_compare_and_swap;
+    return {request.compare_add, swaps ? request.swap : 0};
+  }
+  if (request.opcode == Opcode::rdma_write_with_immediate) {
+    return {0, request.immediate};
+  }
+  return {};
+}
+
+WorkCompletion completion_of(const WorkRequest& request, CompletionStatus status) noexcept {
+  return {.id = request.id,
+          .status = status,
+          .opcode = completion_opcode(request.opcode),
+          .byte_length = request.length};
 }
 
 }  // namespace
@@ -33,7 +52,7 @@ void Requester::connect(std::vector<Route> routes, const Hello& hello) {
 
 void Requester::post(const WorkRequest& request) {
   if (failed_) {
-    completions_.push({request.id, CompletionStatus::work_request_flushed});
+    completions_.push(completion_of(request, CompletionStatus::work_request_flushed));
     return;
   }
   outstanding_.push(Outstanding{.request = request,
@@ -110,8 +129,7 @@ bool Requester::check_local(Outstanding& current) {
   current.region = last_region_;
   return current.region != nullptr && !current.region->revoked() &&
          current.region->contains(request.local_address, request.length) &&
-         (request.opcode == Opcode::rdma_write ||
-          has(current.region->access(), AccessFlags::local_write));
+         (is_write(request.opcode) || has(current.region->access(), AccessFlags::local_write));
 }
 
 // One system call: what is left of the hello, of the header, and a turn's worth of the payload.
@@ -129,7 +147,7 @@ Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget
                                      .length = request.length,
                                      .remote_address = request.remote_address,
                                      .rkey = request.rkey,
-                                     .operands = {}});
+                                     .operands = operands_of(request)});
   std::array<::iovec, 3> parts{};
   std::size_t count = 0;
   std::uint64_t wanted = 0;
@@ -337,7 +355,8 @@ Requester::Flow Requester::handle(const Response& response) {
   const bool fits = data ? expects_data(request) && wholly_sent && response.length <= missing
                          : status != CompletionStatus::success ||
                                (wholly_sent && (!expects_data(request) || missing == 0));
-  if (!in_turn || !fits) {
+  const bool has_value = !data && response.length != 0;
+  if (!in_turn || !fits || (has_value && !is_atomic(request.opcode))) {
     fail(CompletionStatus::bad_response);
     return Flow::stopped;
   }
@@ -349,12 +368,25 @@ Requester::Flow Requester::handle(const Response& response) {
     fail(status);
     return Flow::stopped;
   }
+  if (is_atomic(request.opcode) && !store_result(current, response.length)) {
+    return Flow::stopped;
+  }
   finish_front(CompletionStatus::success);
   if (!outstanding_.empty() && outstanding_.front().failure) {
     fail(CompletionStatus::general_error);
     return Flow::stopped;
   }
   return Flow::moved;
+}
+
+// The answer to an atomic, to where the caller wants it.
+bool Requester::store_result(const Outstanding& current, std::uint64_t value) {
+  const Region::Use use = current.region->acquire();
+  if (use && AtomicMemory::instance().store(current.request.local_address, value)) {
+    return true;
+  }
+  fail(CompletionStatus::local_protection_error);
+  return false;
 }
 
 // -- the connection -------------------------------------------------------------------------------
@@ -384,7 +416,7 @@ void Requester::connection_lost() {
 
 void Requester::finish_front(CompletionStatus status) noexcept {
   const Outstanding finished = outstanding_.pop();
-  completions_.push({finished.request.id, status});
+  completions_.push(completion_of(finished.request, status));
   if (sending_ > 0) {
     --sending_;
   } else {

@@ -103,6 +103,7 @@ class Requester {
   Flow receive_payload(std::uint64_t& budget);
   Flow handle_inbox();
   Flow handle(const Response& response);
+  [[nodiscard]] bool store_result(const Outstanding& current, std::uint64_t value);
   Flow after_receive_error(int error);
   void connection_lost();
   void dial_next();

@@ -1,5 +1,6 @@
 #include "transport/soft/responder_connection.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -22,11 +23,19 @@ using namespace std::chrono_literals;
 
 /// Between looks at a queue pair that is not connected yet.
 constexpr std::chrono::milliseconds not_ready_pause = 5ms;
+/// Between looks at a requester whose write waits for a receive.
+constexpr std::chrono::milliseconds no_receive_pause = 50ms;
 /// How long a requester may go on sending after its error status.
 constexpr std::chrono::milliseconds drain_patience = 1s;
 
 /// How long a connection that is alone on its thread may keep the thread waiting for it.
 constexpr std::chrono::microseconds linger_limit = 1ms;
+
+/// Whether the peer has closed its end, though what it sent before may not have been read.
+bool has_hung_up(int socket) noexcept {
+  ::pollfd descriptor{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&descriptor, 1, 0) != 0;
+}
 
 }  // namespace
 
@@ -34,6 +43,7 @@ ResponderConnection::ResponderConnection(asio::ip::tcp::socket socket, Responder
                                          std::shared_ptr<EngineState> engine)
     : socket_{std::move(socket)},
       timer_{socket_.get_executor()},
+      receive_timer_{socket_.get_executor()},
       home_{home},
       engine_{std::move(engine)} {
   ::sockaddr_storage peer{};
@@ -63,6 +73,7 @@ void ResponderConnection::close() noexcept {
   asio::error_code ignored;
   socket_.close(ignored);
   timer_.cancel();
+  receive_timer_.cancel();
 }
 
 void ResponderConnection::expire() noexcept {
@@ -106,6 +117,14 @@ asio::awaitable<bool> ResponderConnection::until(Step step) {
       co_await std::move(turn);
       break;
     }
+    case Step::receive_posted: {
+      auto receive = await_receive();
+      const bool open = co_await std::move(receive);
+      if (!open) {
+        co_return false;
+      }
+      break;
+    }
     case Step::readable: {
       auto readable = socket_.async_wait(asio::socket_base::wait_read, token);
       co_await std::move(readable);
@@ -119,6 +138,24 @@ asio::awaitable<bool> ResponderConnection::until(Step step) {
   }
   linger_until_ = std::chrono::steady_clock::now() + linger_limit;
   co_return !error && socket_.is_open();
+}
+
+// Until a receive is posted, or for a moment. The requester says how long it waits: nobody reads
+// meanwhile, so this has to look whether it is still there.
+asio::awaitable<bool> ResponderConnection::await_receive() {
+  const bool has_to_wait = requests_->queue_pair().await_receive([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      asio::post(self->socket_.get_executor(), [self] { self->receive_timer_.cancel(); });
+    }
+  });
+  if (has_to_wait) {
+    receive_timer_.expires_after(no_receive_pause);
+    asio::error_code ignored;
+    auto token = asio::redirect_error(asio::use_awaitable, ignored);
+    auto pause = receive_timer_.async_wait(token);
+    co_await std::move(pause);
+  }
+  co_return socket_.is_open() && !has_hung_up(socket_.native_handle());
 }
 
 // -- hello ----------------------------------------------------------------------------------------
@@ -214,6 +251,14 @@ asio::awaitable<void> ResponderConnection::serve_requests() {
     step = requests_->move_payload();
     if (step != Step::done) {
       auto rest = finish(&RequestServer::move_payload, step);
+      const bool finished = co_await std::move(rest);
+      if (!finished) {
+        co_return;
+      }
+    }
+    step = requests_->deliver_immediate();
+    if (step != Step::done) {
+      auto rest = finish(&RequestServer::deliver_immediate, step);
       const bool finished = co_await std::move(rest);
       if (!finished) {
         co_return;

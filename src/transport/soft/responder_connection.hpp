@@ -43,12 +43,14 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   asio::awaitable<void> part_after_error();
   asio::awaitable<bool> finish(Step (RequestServer::*next)(), Step step);
   asio::awaitable<bool> until(Step step);
+  asio::awaitable<bool> await_receive();
 
   Step linger();
   void start_deadline(std::chrono::milliseconds patience);
 
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
+  asio::steady_timer receive_timer_;
   Responder& home_;
   std::shared_ptr<EngineState> engine_;
   /// Once the hello is accepted.

@@ -18,6 +18,8 @@ messages::DeviceInfo SoftDevice::info() const {
       engine_->advertised_address.empty()
           ? "none: peers cannot dial this process"
           : fmt::format("{}:{}", engine_->advertised_address, engine_->port);
+  // IBV_ATOMIC_HCA of ibv_query_device(3).
+  info.attributes["atomics"] = "among Danaus atomics of this process, not against CPU stores";
   return info;
 }
 

@@ -16,7 +16,7 @@ namespace danaus::transport::soft {
 namespace {
 
 /// What one queue pair may ask for; real devices stop at 2^14 to 2^15.
-constexpr std::uint32_t max_send_wr_limit = 1U << 15U;
+constexpr std::uint32_t max_work_requests_limit = 1U << 15U;
 
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
 
@@ -39,12 +39,14 @@ std::expected<std::unique_ptr<MemoryRegion>, Error> SoftDomain::register_memory(
 
 std::expected<std::unique_ptr<QueuePair>, Error> SoftDomain::create_queue_pair(
     const QueuePairConfig& config) {
-  if (config.max_send_wr == 0 || config.max_send_wr > max_send_wr_limit) {
+  if (config.max_send_wr == 0 || config.max_send_wr > max_work_requests_limit ||
+      config.max_recv_wr > max_work_requests_limit) {
     return std::unexpected{
         Error{ErrorCode::resource_exhausted,
-              fmt::format("cannot create a soft queue pair with {} send work requests: 1 to {} are "
-                          "possible; ask for fewer",
-                          config.max_send_wr, max_send_wr_limit)}};
+              fmt::format("cannot create a soft queue pair with {} send work requests and {} "
+                          "receives: 1 to {}, and up to as many receives, are possible; ask for "
+                          "fewer",
+                          config.max_send_wr, config.max_recv_wr, max_work_requests_limit)}};
   }
   auto channel = CompletionChannel::make();
   if (!channel) {

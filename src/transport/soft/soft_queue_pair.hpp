@@ -35,6 +35,9 @@ class SoftQueuePair final : public QueuePair {
   std::expected<void, Error> post(const WorkRequest& request) override {
     return core_->post(request);
   }
+  std::expected<void, Error> post_receive(std::uint64_t id) override {
+    return core_->post_receive(id);
+  }
   std::size_t poll(std::span<WorkCompletion> completions) override {
     return core_->poll(completions);
   }

@@ -52,6 +52,14 @@ class FakeQueuePair : public QueuePair {
     enter_error();
   }
 
+  /// A write with immediate of the peer's arrives; there must be a receive.
+  void deliver(std::uint32_t immediate, std::uint64_t length) {
+    const std::scoped_lock lock{mutex_};
+    complete_receive({.opcode = CompletionOpcode::receive_with_immediate,
+                      .immediate = immediate,
+                      .byte_length = length});
+  }
+
   /// Every work request completes as soon as it is posted.
   void complete_at_once(bool on = true) {
     const std::scoped_lock lock{mutex_};
@@ -83,6 +91,10 @@ class FakeQueuePair : public QueuePair {
   [[nodiscard]] std::vector<WorkRequest> posted() const {
     const std::scoped_lock lock{mutex_};
     return posted_;
+  }
+  [[nodiscard]] std::size_t receives() const {
+    const std::scoped_lock lock{mutex_};
+    return receives_.size();
   }
   [[nodiscard]] std::size_t outstanding() const {
     const std::scoped_lock lock{mutex_};
@@ -173,6 +185,16 @@ class FakeQueuePair : public QueuePair {
     return {};
   }
 
+  std::expected<void, Error> post_receive(std::uint64_t id) override {
+    const std::scoped_lock lock{mutex_};
+    receives_.push_back(id);
+    if (state_ == QueuePairState::error) {
+      enter_error();
+    }
+    changed_.notify_all();
+    return {};
+  }
+
   std::size_t poll(std::span<WorkCompletion> completions) override {
     const std::scoped_lock lock{mutex_};
     ++times_polled_;
@@ -218,8 +240,18 @@ class FakeQueuePair : public QueuePair {
 
  private:
   void complete_oldest(CompletionStatus status) {
-    completions_.push_back({outstanding_.front(), status});
+    add_completion({.id = outstanding_.front(), .status = status});
     outstanding_.pop_front();
+  }
+
+  void complete_receive(WorkCompletion completion) {
+    completion.id = receives_.front();
+    receives_.pop_front();
+    add_completion(completion);
+  }
+
+  void add_completion(const WorkCompletion& completion) {
+    completions_.push_back(completion);
     // As with a completion channel: an event only for what completes once it is armed.
     if (armed_) {
       armed_ = false;
@@ -231,6 +263,9 @@ class FakeQueuePair : public QueuePair {
     state_ = QueuePairState::error;
     while (!holding_ && !outstanding_.empty()) {
       complete_oldest(CompletionStatus::work_request_flushed);
+    }
+    while (!holding_ && !receives_.empty()) {
+      complete_receive({.status = CompletionStatus::work_request_flushed});
     }
     changed_.notify_all();
   }
@@ -256,6 +291,7 @@ class FakeQueuePair : public QueuePair {
   std::vector<WorkRequest> posted_;
   std::vector<int> pollers_at_post_;
   std::deque<std::uint64_t> outstanding_;
+  std::deque<std::uint64_t> receives_;
   std::deque<WorkCompletion> completions_;
 };
 

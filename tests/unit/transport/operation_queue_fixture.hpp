@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tests/unit/transport/fake_queue_pair.hpp"
+#include "transport/atomic_results.hpp"
 #include "transport/operation_queue.hpp"
 
 namespace danaus::transport::testing {
@@ -52,6 +53,43 @@ inline std::optional<ErrorCode> code_of(const std::expected<void, Error>& outcom
   return outcome ? std::nullopt : std::optional{outcome.error().code()};
 }
 
+/// A domain that registers whatever it is given.
+struct FakeResultDomain final : Domain {
+  struct Region final : MemoryRegion {
+    Region(std::uint64_t start, std::uint64_t length, std::uint64_t key)
+        : address_{start}, size_{length}, key_{key} {}
+    [[nodiscard]] std::uint64_t address() const noexcept override { return address_; }
+    [[nodiscard]] std::uint64_t remote_address() const noexcept override { return address_; }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+    [[nodiscard]] std::uint64_t lkey() const noexcept override { return key_; }
+    [[nodiscard]] std::uint64_t rkey() const noexcept override { return key_; }
+    void revoke() noexcept override {}
+    std::expected<void, Error> deregister() override { return {}; }
+
+    std::uint64_t address_;
+    std::uint64_t size_;
+    std::uint64_t key_;
+  };
+
+  std::expected<std::unique_ptr<MemoryRegion>, Error> register_memory(std::uint64_t address,
+                                                                      std::uint64_t size,
+                                                                      AccessFlags) override {
+    if (refuses) {
+      return std::unexpected{Error{ErrorCode::registration_failed, "the fake refuses"}};
+    }
+    ++registrations;
+    return std::make_unique<Region>(address, size, lkey);
+  }
+  std::expected<std::unique_ptr<QueuePair>, Error> create_queue_pair(
+      const QueuePairConfig&) override {
+    return std::unexpected{Error{ErrorCode::internal, "the fake has none"}};
+  }
+
+  std::uint64_t lkey = 1234;
+  int registrations = 0;
+  bool refuses = false;
+};
+
 class OperationQueueTest : public ::testing::Test {
  protected:
   explicit OperationQueueTest(std::uint32_t slots = 512) { make(slots); }
@@ -60,7 +98,8 @@ class OperationQueueTest : public ::testing::Test {
     queue_.reset();
     auto owned = std::make_unique<FakeQueuePair>(slots);
     fake_ = owned.get();
-    queue_ = std::make_unique<OperationQueue>(std::move(owned), "worker b (soft0)");
+    queue_ = std::make_unique<OperationQueue>(std::move(owned), "worker b (soft0)",
+                                              std::make_unique<AtomicResults>(domain_, slots));
   }
 
   std::future<std::expected<void, Error>> run_in_thread(Operation operation,
@@ -71,6 +110,7 @@ class OperationQueueTest : public ::testing::Test {
 
   OperationId submitted(const Operation& operation) { return queue_->submit(operation).value(); }
 
+  FakeResultDomain domain_;
   // The queue's; valid as long as the queue.
   FakeQueuePair* fake_ = nullptr;
   std::unique_ptr<OperationQueue> queue_;

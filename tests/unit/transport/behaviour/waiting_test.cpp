@@ -46,6 +46,18 @@ TEST_P(TransportBehaviour, WakesASleeperOnItsFdWithoutBeingPolledMeanwhile) {
   EXPECT_TRUE(remote.memory.is_filled(1));
 }
 
+TEST_P(TransportBehaviour, AReceiveWakesASleeperOnItsFd) {
+  connect();
+  ASSERT_TRUE(b_.queue_pair->post_receive(1));
+  b_.queue_pair->arm();
+  std::array<WorkCompletion, 1> completion;
+  ASSERT_EQ(b_.queue_pair->poll(completion), 0U);
+  EXPECT_EQ(carry_out(*a_.queue_pair, {.id = 1, .opcode = Opcode::rdma_write_with_immediate}),
+            CompletionStatus::success);
+  EXPECT_TRUE(is_readable(b_.queue_pair->fd(), patience_ms));
+  EXPECT_EQ(b_.queue_pair->poll(completion), 1U);
+}
+
 TEST_P(TransportBehaviour, MakesProgressThoughNobodyPolls) {
   connect();
   const auto local = registered(a_, 64 * mib);

@@ -78,11 +78,53 @@ TEST(SoftFrame, RefusesRequestsThatSayMoreThanTheirOpcodeNeeds) {
   EXPECT_TRUE(refuses(RequestHeader{.operands = {0, 1}}, decode_request));
 }
 
+RequestHeader some_atomic(Opcode opcode) {
+  return {.opcode = opcode, .length = 8, .remote_address = 4096, .operands = {1}};
+}
+
+TEST(SoftFrame, TakesAtomicsWithTheirOperandsAndNoMore) {
+  RequestHeader add = some_atomic(Opcode::atomic_fetch_and_add);
+  EXPECT_FALSE(refuses(add, decode_request));
+  add.operands[1] = 1;
+  EXPECT_TRUE(refuses(add, decode_request)) << "a fetch-add swaps nothing";
+  RequestHeader swap = some_atomic(Opcode::atomic_compare_and_swap);
+  swap.operands = {~std::uint64_t{0}, ~std::uint64_t{0}};
+  EXPECT_FALSE(refuses(swap, decode_request));
+  swap.operands[2] = 1;
+  EXPECT_TRUE(refuses(swap, decode_request));
+}
+
+TEST(SoftFrame, RefusesAtomicsOfAWrongForm) {
+  for (const Opcode opcode : {Opcode::atomic_fetch_and_add, Opcode::atomic_compare_and_swap}) {
+    for (const std::uint64_t length : {0, 4, 7, 9, 16}) {
+      RequestHeader request = some_atomic(opcode);
+      request.length = length;
+      EXPECT_TRUE(refuses(request, decode_request)) << length;
+    }
+    for (const std::uint64_t offset : {1, 2, 4, 7}) {
+      RequestHeader request = some_atomic(opcode);
+      request.remote_address += offset;
+      EXPECT_TRUE(refuses(request, decode_request)) << offset;
+    }
+  }
+}
+
+TEST(SoftFrame, TakesAnImmediateOf32BitsInItsPlace) {
+  RequestHeader request{.opcode = Opcode::rdma_write_with_immediate, .operands = {0, 0xFFFFFFFF}};
+  EXPECT_FALSE(refuses(request, decode_request));
+  request.operands[1] = 0x100000000;
+  EXPECT_TRUE(refuses(request, decode_request));
+  request.operands = {1, 1};
+  EXPECT_TRUE(refuses(request, decode_request));
+}
+
 TEST(SoftFrame, RefusesResponsesThatNoResponderGives) {
   EXPECT_FALSE(refuses(Response{}, decode_response));
   EXPECT_TRUE(refuses(Response{.kind = static_cast<ResponseKind>(0)}, decode_response));
   EXPECT_TRUE(refuses(Response{.reserved = 1}, decode_response));
-  EXPECT_TRUE(refuses(Response{.length = 1}, decode_response)) << "a completion carries nothing";
+  EXPECT_FALSE(refuses(Response{.length = ~std::uint64_t{0}}, decode_response)) << "an atomic's";
+  const auto invalid = static_cast<std::uint8_t>(CompletionStatus::remote_invalid_request);
+  EXPECT_TRUE(refuses(Response{.status = invalid, .length = 1}, decode_response));
   const auto flushed = static_cast<std::uint8_t>(CompletionStatus::work_request_flushed);
   EXPECT_TRUE(refuses(Response{.status = flushed}, decode_response));
   EXPECT_TRUE(refuses(Response{.status = 200}, decode_response));
@@ -110,8 +152,9 @@ RC_GTEST_PROP(SoftFrame, WhatIsDecodedFromAnyBytesIsWithinBounds, ()) {
   std::array<std::byte, sizeof(Response)> frame{};
   std::memcpy(frame.data(), bytes.data(), frame.size());
   if (const auto response = decode_response(frame)) {
-    RC_ASSERT(response->length <= max_chunk_length);
-    RC_ASSERT((response->kind == ResponseKind::data) == (response->length != 0));
+    const bool data = response->kind == ResponseKind::data;
+    RC_ASSERT(!data || (response->length != 0 && response->length <= max_chunk_length));
+    RC_ASSERT(response->status == 0 || response->length == 0);
   }
 }
 

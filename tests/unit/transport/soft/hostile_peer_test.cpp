@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "soft_fixture.hpp"
 #include "transport/soft/file_descriptor.hpp"
@@ -69,6 +70,15 @@ class SoftHostilePeer : public ::testing::Test {
             .token = endpoint.soft->token};
   }
   FileDescriptor dial_listener() { return dial(engine_.port()); }
+  static std::optional<CompletionStatus> status_said_on(const FileDescriptor& socket) {
+    std::array<std::byte, sizeof(Response)> bytes{};
+    if (::recv(socket.get(), bytes.data(), bytes.size(), MSG_WAITALL) !=
+        static_cast<ssize_t>(bytes.size())) {
+      return std::nullopt;
+    }
+    const auto response = decode_response(bytes);
+    return response ? std::optional{static_cast<CompletionStatus>(response->status)} : std::nullopt;
+  }
   void expect_unharmed() {
     EXPECT_EQ(right_.queue_pair->state(), QueuePairState::ready_to_send);
     EXPECT_EQ(run(*left_.queue_pair, request(Opcode::rdma_write, left_, right_, 64)),
@@ -219,6 +229,50 @@ TEST_F(SoftHostilePeer, AnImpossibleRequestEndsItsQueuePairAlone) {
             CompletionStatus::success);
 }
 
+TEST_F(SoftHostilePeer, AnAtomicOfAWrongFormIsAnInvalidRequest) {
+  const auto socket = dial_listener();
+  say(socket, encode(hello_of_left()));
+  say(socket, encode(RequestHeader{.opcode = Opcode::atomic_fetch_and_add,
+                                   .length = 8,
+                                   .remote_address = right_.region->address() + 4,
+                                   .rkey = right_.region->rkey(),
+                                   .operands = {1}}));
+  EXPECT_EQ(status_said_on(socket), CompletionStatus::remote_invalid_request);
+  EXPECT_TRUE(is_closed(socket));
+  EXPECT_TRUE(await_state(*right_.queue_pair, QueuePairState::error));
+  EXPECT_EQ(engine_.counter("malformed_frames"), 1U);
+  EXPECT_EQ(*right_.memory.data(), std::byte{0});
+}
+
+TEST_F(SoftHostilePeer, OneThatLeavesWhileItsWriteWaitsForAReceiveEndsItsQueuePair) {
+  {
+    const auto socket = dial_listener();
+    say(socket, encode(hello_of_left()));
+    say(socket, encode(RequestHeader{.opcode = Opcode::rdma_write_with_immediate}));
+    engine_.await_counter("puts", 1);
+  }
+  EXPECT_TRUE(await_state(*right_.queue_pair, QueuePairState::error));
+}
+
+TEST_F(SoftHostilePeer, OneThatSendsOnWhileItsWriteWaitsForAReceiveWaitsInOrder) {
+  const auto socket = dial_listener();
+  say(socket, encode(hello_of_left()));
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    say(socket,
+        encode(RequestHeader{
+            .sequence = i, .opcode = Opcode::rdma_write_with_immediate, .operands = {0, i}}));
+  }
+  engine_.await_counter("puts", 1);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    must(right_.queue_pair->post_receive(i));
+  }
+  const auto completions = complete(*right_.queue_pair, 100);
+  ASSERT_EQ(completions.size(), 100U);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(completions[i].immediate, i);
+  }
+}
+
 TEST_F(SoftHostilePeer, APeerThatSendsOnAfterItsErrorIsCutOff) {
   const auto socket = dial_listener();
   say(socket, encode(hello_of_left()));
@@ -283,7 +337,11 @@ class SoftHostileResponder : public ::testing::Test {
   /// Posts, answers with `response` and what follows it, and says how the work request ended.
   CompletionStatus status_after(Opcode opcode, const Response& response,
                                 std::size_t extra_bytes = 0) {
-    must(left_.queue_pair->post(work(opcode)));
+    return status_after(work(opcode), response, extra_bytes);
+  }
+  CompletionStatus status_after(const WorkRequest& request, const Response& response,
+                                std::size_t extra_bytes = 0) {
+    must(left_.queue_pair->post(request));
     const FileDescriptor socket{::accept(listener_.get(), nullptr, nullptr)};
     say(socket, encode(response));
     const std::vector<std::byte> extra(extra_bytes);
@@ -315,6 +373,18 @@ TEST_F(SoftHostileResponder, MoreDataThanAskedForIsABadResponseAndIsNotWritten) 
 
 TEST_F(SoftHostileResponder, ACompletionBeforeAllDataIsABadResponse) {
   EXPECT_EQ(status_after(Opcode::rdma_read, Response{}), CompletionStatus::bad_response);
+}
+
+TEST_F(SoftHostileResponder, AValueForWhatIsNoAtomicIsABadResponse) {
+  EXPECT_EQ(status_after(Opcode::rdma_write, Response{.length = 1}),
+            CompletionStatus::bad_response);
+}
+
+TEST_F(SoftHostileResponder, DataForAnAtomicIsABadResponse) {
+  auto add = work(Opcode::atomic_fetch_and_add);
+  add.length = atomic_length;
+  EXPECT_EQ(status_after(add, Response{.kind = ResponseKind::data, .length = 8}, 8),
+            CompletionStatus::bad_response);
 }
 
 TEST_F(SoftHostileResponder, NoiseIsABadResponse) {
