@@ -62,6 +62,7 @@ class BufferSlice {
   [[nodiscard]] std::uint64_t size() const noexcept { return memory_.size(); }
 
  private:
+  friend class Batch;
   friend class Buffer;
   friend class QueuePair;
   friend class Worker;

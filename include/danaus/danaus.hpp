@@ -1,6 +1,7 @@
 // All that an embedding program needs.
 #pragma once
 
+#include "danaus/batch.hpp"
 #include "danaus/buffer.hpp"
 #include "danaus/client.hpp"
 #include "danaus/config.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "danaus/batch.hpp"
 #include "danaus/buffer.hpp"
 #include "danaus/config.hpp"
 #include "danaus/queue_pair.hpp"
@@ -21,7 +22,7 @@
 namespace danaus {
 
 /// Any thread, several at once. Destroying it drains for at most 2 s, closes its sockets and
-/// releases everything; Buffers and QueuePairs must be gone before.
+/// releases everything; Buffers, QueuePairs and Batches must be gone before.
 class Worker {
  public:
   /// Starts serving. Throws Error: InvalidArgument, PermissionDenied (a reachable bind without
@@ -54,6 +55,9 @@ class Worker {
   /// One put or get, connecting first where there is no connection: see QueuePair.
   void put(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
   void get(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
+
+  /// An empty list of puts and gets, to be carried out as a whole.
+  [[nodiscard]] Batch batch();
 
   /// Sends `message` to any manager, this one included, and waits for its reply; see Client.
   [[nodiscard]] messages::ReplyBody request(const messages::ActorRef& to,

@@ -32,7 +32,7 @@ class BlockingCall {
  public:
   virtual ~BlockingCall() = default;
   /// The caller stops waiting, with this error.
-  void end(const Error& reason);
+  virtual void end(const Error& reason);
 
  protected:
   BlockingCall() = default;
@@ -71,22 +71,6 @@ class TypedCall final : public BlockingCall {
 
 class BlockingCalls {
  public:
-  /// Runs `work` on `context` and waits until `deadline` and a grace. `what` names it in errors. A
-  /// result that comes when nobody waits any more goes to `unclaimed`, on the thread of `context`.
-  /// Errors besides those of `work`: Timeout; InvalidArgument on the thread of `context` itself,
-  /// which would wait for itself; the reason of `end_all`.
-  template <class Result>
-  [[nodiscard]] Result run(asio::io_context& context, asio::awaitable<Result> work,
-                           Clock::time_point deadline, std::string_view what,
-                           std::function<void(Result)> unclaimed = {});
-
-  /// Ends every wait, those to come included, with `reason`. The first reason stays.
-  void end_all(const Error& reason);
-
-  /// Coroutines that have not ended yet.
-  [[nodiscard]] std::size_t running() const noexcept { return running_; }
-
- private:
   /// Keeps a call known to `end_all` while its caller waits.
   class Membership {
    public:
@@ -100,7 +84,35 @@ class BlockingCalls {
     BlockingCall& call_;
   };
 
+  /// Runs `work` on `context` and waits until `deadline` and a grace. `what` names it in errors. A
+  /// result that comes when nobody waits any more goes to `unclaimed`, on the thread of `context`.
+  /// Errors besides those of `work`: Timeout; InvalidArgument on the thread of `context` itself,
+  /// which would wait for itself; the reason of `end_all`.
+  template <class Result>
+  [[nodiscard]] Result run(asio::io_context& context, asio::awaitable<Result> work,
+                           Clock::time_point deadline, std::string_view what,
+                           std::function<void(Result)> unclaimed = {});
+
+  /// Runs `work` on `context` and does not wait: its result goes to `done`, on the thread of
+  /// `context`. Errors: InvalidArgument and the reason of `end_all`, as `run`; nothing runs then.
+  template <class Result>
+  [[nodiscard]] std::expected<void, Error> start(asio::io_context& context,
+                                                 asio::awaitable<Result> work,
+                                                 std::string_view what,
+                                                 std::function<void(Result)> done);
+
+  /// Ends every wait, those to come included, with `reason`. The first reason stays.
+  void end_all(const Error& reason);
+
+  /// Coroutines that have not ended yet.
+  [[nodiscard]] std::size_t running() const noexcept { return running_; }
+
+ private:
   [[nodiscard]] std::optional<Error> refuse(asio::io_context& context, std::string_view what);
+
+  template <class Result>
+  void spawn(asio::io_context& context, asio::awaitable<Result> work,
+             std::function<void(Result)> done);
 
   std::mutex mutex_;
   std::set<BlockingCall*> waiting_;
@@ -131,20 +143,39 @@ Result BlockingCalls::run(asio::io_context& context, asio::awaitable<Result> wor
   // Shared: the caller may stop waiting before the coroutine ends.
   auto call = std::make_shared<TypedCall<Result>>();
   const Membership membership{*this, *call};
-  ++running_;
-  asio::co_spawn(context, std::move(work),
-                 [this, call, unclaimed = std::move(unclaimed)](const std::exception_ptr& exception,
-                                                                Result result) {
-                   if (exception) {
-                     result = std::unexpected{error_of(exception)};
-                   }
-                   auto left_over = call->deliver(std::move(result));
-                   if (left_over && unclaimed) {
-                     unclaimed(*std::move(left_over));
-                   }
-                   --running_;
-                 });
+  spawn<Result>(context, std::move(work), [call, unclaimed = std::move(unclaimed)](Result result) {
+    auto left_over = call->deliver(std::move(result));
+    if (left_over && unclaimed) {
+      unclaimed(*std::move(left_over));
+    }
+  });
   return call->wait(deadline + call_grace, what);
+}
+
+template <class Result>
+std::expected<void, Error> BlockingCalls::start(asio::io_context& context,
+                                                asio::awaitable<Result> work, std::string_view what,
+                                                std::function<void(Result)> done) {
+  if (auto refusal = refuse(context, what)) {
+    return std::unexpected{*std::move(refusal)};
+  }
+  spawn<Result>(context, std::move(work), std::move(done));
+  return {};
+}
+
+template <class Result>
+void BlockingCalls::spawn(asio::io_context& context, asio::awaitable<Result> work,
+                          std::function<void(Result)> done) {
+  ++running_;
+  asio::co_spawn(
+      context, std::move(work),
+      [this, done = std::move(done)](const std::exception_ptr& exception, Result result) {
+        if (exception) {
+          result = std::unexpected{error_of(exception)};
+        }
+        done(std::move(result));
+        --running_;
+      });
 }
 
 }  // namespace danaus::worker

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "worker/batch_state.hpp"
 #include "worker/local_buffer.hpp"
 #include "worker/queue_pair_state.hpp"
 #include "worker/worker_core.hpp"
@@ -128,6 +129,11 @@ void Worker::put(const BufferSlice& local, const RemoteBuffer& remote,
 void Worker::get(const BufferSlice& local, const RemoteBuffer& remote,
                  std::chrono::milliseconds timeout) {
   impl_->core()->carry_out(Opcode::rdma_read, local.memory_, *local.keys_, remote.wire(), timeout);
+}
+
+Batch Worker::batch() {
+  const auto core = impl_->core();
+  return Batch{std::make_unique<Batch::State>(core, core->incarnation())};
 }
 
 messages::ReplyBody Worker::request(const messages::ActorRef& to, const messages::Message& message,

@@ -207,6 +207,13 @@ std::shared_ptr<transport::OperationQueue> WorkerCore::connect(const ConnectionK
   return std::move(handle.operations);
 }
 
+BatchOutcomes WorkerCore::carry_out(const BatchPlan& plan, std::chrono::milliseconds timeout) {
+  const auto deadline = deadline_after(timeout);
+  const auto pass = gate_.enter();
+  BatchRun batch{plan, {connections_, calls_, mailbox_->context(), *manager_}, deadline};
+  return batch.run();
+}
+
 messages::ReplyBody WorkerCore::request(const messages::ActorRef& to,
                                         const messages::Message& message,
                                         Clock::time_point deadline) {

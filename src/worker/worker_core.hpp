@@ -19,6 +19,7 @@
 #include "manager/manager.hpp"
 #include "supervision/supervisor.hpp"
 #include "transport/soft/soft_engine.hpp"
+#include "worker/batch_run.hpp"
 #include "worker/blocking_calls.hpp"
 #include "worker/call_gate.hpp"
 #include "worker/connection_cache.hpp"
@@ -65,6 +66,9 @@ class WorkerCore {
   void carry_out(transport::Opcode opcode, std::span<const std::byte> memory,
                  const BufferKeys& keys, const messages::RdmaBuffer& remote,
                  std::chrono::milliseconds timeout);
+
+  /// All of a batch; one outcome for each operation.
+  [[nodiscard]] BatchOutcomes carry_out(const BatchPlan& plan, std::chrono::milliseconds timeout);
 
   [[nodiscard]] messages::ReplyBody request(const messages::ActorRef& to,
                                             const messages::Message& message,
