@@ -30,8 +30,8 @@ struct WorkerOptions {
   spdlog::level::level_enum log_level = spdlog::level::info;
 };
 
-const std::map<std::string, SoftPath> soft_paths{{"auto", SoftPath::automatic},
-                                                 {"tcp", SoftPath::tcp}};
+const std::map<std::string, SoftPath> soft_paths{
+    {"auto", SoftPath::automatic}, {"tcp", SoftPath::tcp}, {"copy", SoftPath::copy}};
 const std::map<std::string, RegisterPolicy> register_policies{{"offered", RegisterPolicy::offered},
                                                               {"any", RegisterPolicy::any}};
 const std::map<std::string, spdlog::level::level_enum> log_levels{{"debug", spdlog::level::debug},
@@ -58,9 +58,11 @@ void declare(CLI::App& app, WorkerOptions& options) {
       ->capture_default_str();
   app.add_option("--soft-devices", config.soft_devices, "How many software devices to offer")
       ->capture_default_str();
-  app.add_option("--soft-path", config.soft_path, "How the software device may move bytes")
+  app.add_option("--soft-path", config.soft_path,
+                 "How the software device moves bytes within this host: by copies where the "
+                 "kernel allows them, by TCP alone, or by copies alone")
       ->transform(CLI::CheckedTransformer(soft_paths))
-      ->type_name("auto|tcp")
+      ->type_name("auto|tcp|copy")
       ->default_str("auto");
   app.add_option("--register-policy", config.register_policy,
                  "What others may register: ranges of offered buffers, or any mapped memory")

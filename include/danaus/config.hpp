@@ -12,10 +12,13 @@ namespace danaus {
 
 /// How the software device may move bytes.
 enum class SoftPath : std::uint8_t {
-  /// The best that works.
+  /// By copying within one host where the kernel allows it, else over TCP.
   automatic,
   /// Over TCP only.
   tcp,
+  /// By copying only: peers elsewhere, or whose memory the kernel does not let us read, cannot be
+  /// reached.
+  copy,
 };
 
 /// What others may register in this process by RequestBuffer.

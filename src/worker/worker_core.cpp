@@ -40,6 +40,19 @@ transport::AccessFlags flags_of(PeerAccess access) {
                                          : transport::full_access;
 }
 
+transport::soft::PathPolicy paths_of(SoftPath path) noexcept {
+  using transport::soft::PathPolicy;
+  switch (path) {
+    case SoftPath::automatic:
+      return PathPolicy::automatic;
+    case SoftPath::tcp:
+      return PathPolicy::tcp;
+    case SoftPath::copy:
+      return PathPolicy::copy;
+  }
+  return PathPolicy::automatic;
+}
+
 /// The value, or the error thrown.
 template <class Value>
 Value value_or_throw(std::expected<Value, Error> result) {
@@ -73,6 +86,7 @@ void WorkerCore::build() {
       transport::soft::SoftEngineConfig{.listen_address = plan.data_listen,
                                         .listen_port = config_.data_port,
                                         .advertised_address = plan.data_advertise,
+                                        .paths = paths_of(config_.soft_path),
                                         .devices = config_.soft_devices},
       *data_);
   auto devices = engine_->devices();

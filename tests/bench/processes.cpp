@@ -38,6 +38,9 @@ nlohmann::json Channel::receive() {
 }
 
 void pin_to(const std::vector<int>& cpus) {
+  if (cpus.empty()) {
+    return;
+  }
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) {

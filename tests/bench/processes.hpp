@@ -25,7 +25,7 @@ class Channel {
   std::string buffered_;
 };
 
-/// Pins the calling thread, and those that it will start, to `cpus`.
+/// Pins the calling thread, and those that it will start, to `cpus`; empty: leaves it alone.
 void pin_to(const std::vector<int>& cpus);
 
 /// One of the two processes.

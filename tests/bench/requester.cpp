@@ -47,7 +47,7 @@ constexpr auto measurements = std::to_array<Measurement>({
 void run_requester(Channel channel, unsigned rounds, const std::string& only) {
   std::vector<std::byte> memory(long_length, std::byte{1});
   std::vector<std::byte> baseline_memory(long_length, std::byte{1});
-  transport::testing::SoftHost host;
+  transport::testing::SoftHost host{transport::soft::PathPolicy::tcp};
   const auto domain = host.device().open().value();
   const auto region = domain
                           ->register_memory(reinterpret_cast<std::uintptr_t>(memory.data()),

@@ -14,7 +14,7 @@ void run_responder(Channel channel) {
   BaselineServer baseline{baseline_memory};
   std::thread baseline_thread{[&] { baseline.serve(); }};
 
-  transport::testing::SoftHost host;
+  transport::testing::SoftHost host{transport::soft::PathPolicy::tcp};
   const auto domain = host.device().open().value();
   const auto region = domain
                           ->register_memory(reinterpret_cast<std::uintptr_t>(memory.data()),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <asio/error_code.hpp>
+#include <asio/post.hpp>
 
 #include "transport/soft/file_descriptor.hpp"
 
@@ -50,6 +51,13 @@ bool BackgroundProgress::attach(int socket, bool writable, std::function<void()>
                      });
   }
   return true;
+}
+
+void BackgroundProgress::take_turn(std::function<void()> on_turn) {
+  if (!closed_ && !turn_due_) {
+    turn_due_ = true;
+    asio::post(data_, std::move(on_turn));
+  }
 }
 
 void BackgroundProgress::detach(int socket) noexcept {

@@ -19,6 +19,10 @@ class BackgroundProgress {
   /// Sees to it that `on_ready` runs on the data thread, once, when `socket` can be read (or
   /// written if `writable`). False when the kernel refuses.
   [[nodiscard]] bool attach(int socket, bool writable, std::function<void()> on_ready);
+  /// Sees to it that `on_turn` runs on the data thread, once, after others have had their turn.
+  void take_turn(std::function<void()> on_turn);
+  /// To be called by `on_turn` first.
+  void turn_began() noexcept { turn_due_ = false; }
   [[nodiscard]] bool attached() const noexcept { return attached_; }
   /// The wait has ended: to be called by `on_ready` first.
   void wait_ended() noexcept { waiting_ = false; }
@@ -37,6 +41,7 @@ class BackgroundProgress {
   bool attached_ = false;
   bool writable_ = false;
   bool waiting_ = false;
+  bool turn_due_ = false;
   bool closed_ = false;
 };
 

@@ -23,6 +23,8 @@ struct Counters {
   Counter access_errors{0};
   /// Requests that met memory that is registered but no longer mapped.
   Counter memory_faults{0};
+  /// Times that we may not read the memory of a peer within this host.
+  Counter refused_copies{0};
   /// Times that accepting paused because the process was out of descriptors.
   Counter accept_pauses{0};
   Counter puts{0};
@@ -30,7 +32,10 @@ struct Counters {
   Counter atomics{0};
   /// Receives that a write with immediate completed.
   Counter receives{0};
-  /// Payload moved by the passive side.
+  /// Of the puts and gets, those by copying within this host.
+  Counter puts_by_copy{0};
+  Counter gets_by_copy{0};
+  /// Payload moved by the passive side, or, of a get by copy, granted.
   Counter bytes_written{0};
   Counter bytes_read{0};
 
@@ -41,11 +46,14 @@ struct Counters {
             {"soft.malformed_frames", malformed_frames},
             {"soft.access_errors", access_errors},
             {"soft.memory_faults", memory_faults},
+            {"soft.refused_copies", refused_copies},
             {"soft.accept_pauses", accept_pauses},
             {"soft.puts", puts},
             {"soft.gets", gets},
             {"soft.atomics", atomics},
             {"soft.receives", receives},
+            {"soft.puts_by_copy", puts_by_copy},
+            {"soft.gets_by_copy", gets_by_copy},
             {"soft.bytes_written", bytes_written},
             {"soft.bytes_read", bytes_read}};
   }

@@ -33,25 +33,34 @@ bool is_opcode(Opcode opcode) noexcept {
   return false;
 }
 
-// Whether it says no more than its opcode needs. The form of an atomic is checked here too, as real
-// devices refuse a wrong one with the same status.
+// Whether it says what its opcode needs and no more. The form of an atomic is checked here too, as
+// real devices refuse a wrong one with the same status.
 bool fits_opcode(const RequestHeader& request) noexcept {
+  const bool copied = request.flags == by_copy;
   auto used = decltype(request.operands){};
-  bool fits = true;
+  bool fits = copied ? request.length != 0 : request.flags == 0;
   switch (request.opcode) {
-    case Opcode::rdma_write:
     case Opcode::rdma_read:
       break;
     case Opcode::rdma_write_with_immediate:
       used[1] = request.operands[1];
-      fits = used[1] <= std::numeric_limits<std::uint32_t>::max();
+      fits = fits && used[1] <= std::numeric_limits<std::uint32_t>::max();
+      [[fallthrough]];
+    case Opcode::rdma_write:
+      if (copied) {
+        used[0] = request.operands[0];
+        used[2] = request.operands[2];
+        used[3] = request.operands[3];
+        fits = fits && used[2] != 0 && used[3] != 0;
+      }
       break;
     case Opcode::atomic_compare_and_swap:
       used[1] = request.operands[1];
       [[fallthrough]];
     case Opcode::atomic_fetch_and_add:
       used[0] = request.operands[0];
-      fits = request.length == atomic_length && is_aligned_for_atomics(request.remote_address);
+      fits = fits && !copied && request.length == atomic_length &&
+             is_aligned_for_atomics(request.remote_address);
       break;
   }
   return fits && request.operands == used;
@@ -63,10 +72,11 @@ bool is_responder_status(std::uint8_t status) noexcept {
     case CompletionStatus::remote_invalid_request:
     case CompletionStatus::remote_access_error:
     case CompletionStatus::remote_operation_error:
+    // Of a put by copy: the responder met it, in the requester's memory.
+    case CompletionStatus::local_protection_error:
       return true;
     case CompletionStatus::local_length_error:
     case CompletionStatus::local_queue_pair_error:
-    case CompletionStatus::local_protection_error:
     case CompletionStatus::work_request_flushed:
     case CompletionStatus::memory_window_error:
     case CompletionStatus::bad_response:
@@ -92,11 +102,18 @@ std::optional<Hello> decode_hello(std::span<const std::byte, sizeof(Hello)> byte
   return hello;
 }
 
+std::optional<Probe> decode_probe(std::span<const std::byte, sizeof(Probe)> bytes) noexcept {
+  const auto probe = read_as<Probe>(bytes);
+  if (probe.magic != probe_magic || probe.version != data_protocol_version || probe.reserved != 0) {
+    return std::nullopt;
+  }
+  return probe;
+}
+
 std::optional<RequestHeader> decode_request(
     std::span<const std::byte, sizeof(RequestHeader)> bytes) noexcept {
   const auto request = read_as<RequestHeader>(bytes);
-  const bool unused_is_zero = request.flags == 0 && request.reserved == 0;
-  if (!is_opcode(request.opcode) || !unused_is_zero || !fits_opcode(request) ||
+  if (!is_opcode(request.opcode) || request.reserved != 0 || !fits_opcode(request) ||
       request.length > max_work_request_length) {
     return std::nullopt;
   }
@@ -117,6 +134,11 @@ std::optional<Response> decode_response(
       return response;
     case ResponseKind::data:
       if (response.length == 0 || response.length > max_chunk_length || response.status != 0) {
+        return std::nullopt;
+      }
+      return response;
+    case ResponseKind::grant:
+      if (response.length == 0 || response.status != 0) {
         return std::nullopt;
       }
       return response;

@@ -6,6 +6,19 @@
 //                           for a get: any number of Response{data} + payload, then
 //                                      Response{completion}
 //
+// Within one host (AF_UNIX) each side first sees whether it may read the other's memory, and a
+// requester that finds it may not goes away again:
+//
+//   requester → responder   Probe, and once it has the other's: Hello and so on
+//   responder → requester   Probe
+//
+// From then on whoever owns the memory that is written may copy by itself (`by_copy`), and no
+// payload travels:
+//
+//   for a put by copy: Response{completion}, once the responder has copied
+//   for a get by copy: Response{grant}, whereupon the requester copies; or Response{completion}
+//                      with an error
+//
 // Fixed binary layouts, little-endian. Whatever comes off a socket is hostile: `decode_*` checks
 // everything that can be checked without state. Any thread; plain functions.
 #pragma once
@@ -27,6 +40,8 @@ static_assert(std::endian::native == std::endian::little);
 
 /// "DANAUSD1", read as a little-endian number.
 inline constexpr std::uint64_t hello_magic = 0x31445355414E4144;
+/// "DANAUSP1", likewise.
+inline constexpr std::uint64_t probe_magic = 0x31505355414E4144;
 inline constexpr std::uint16_t data_protocol_version = 2;
 
 /// Queue pair numbers have 24 bits (InfiniBand Architecture Specification, volume 1, BTH).
@@ -49,11 +64,28 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 40 && offsetof(Hello, token) == 24);
 
+/// First on every connection within one host, either way.
+struct Probe {
+  std::uint64_t magic = probe_magic;
+  /// Where the sender keeps `nonce`, which is random: whoever reads it there has found the right
+  /// process, and may read its memory.
+  std::uint64_t nonce_address = 0;
+  std::uint64_t nonce = 0;
+  /// errno of the sender's own attempt at the other's nonce; 0: it read it, or has not tried yet.
+  std::uint32_t failure = 0;
+  std::uint16_t version = data_protocol_version;
+  std::uint16_t reserved = 0;
+};
+static_assert(sizeof(Probe) == 32 && offsetof(Probe, failure) == 24);
+
+/// Of RequestHeader::flags: the bytes are copied by the side whose memory is written.
+inline constexpr std::uint8_t by_copy = 1;
+
 struct RequestHeader {
   /// Counts up from 0 by one with each request of a connection.
   std::uint32_t sequence = 0;
   Opcode opcode = Opcode::rdma_write;
-  /// None is defined yet: 0.
+  /// 0 or `by_copy`, which goes with puts and gets within one host.
   std::uint8_t flags = 0;
   std::uint16_t reserved = 0;
   /// At most max_work_request_length; 0 touches no memory, and key and address are not looked at.
@@ -61,7 +93,8 @@ struct RequestHeader {
   std::uint64_t remote_address = 0;
   std::uint64_t rkey = 0;
   /// What else the opcode needs; 0 where it needs nothing. Atomics: compare_add, swap. A write with
-  /// immediate: the second is the immediate.
+  /// immediate: the second is the immediate. A write by copy: the first is the address of its
+  /// source, the third the address where the source's lkey stands (LiveKeys), the fourth that lkey.
   std::array<std::uint64_t, 4> operands{};
 };
 static_assert(sizeof(RequestHeader) == 64 && offsetof(RequestHeader, length) == 8);
@@ -72,6 +105,9 @@ enum class ResponseKind : std::uint8_t {
   completion = 1,
   /// `length` bytes of a get follow.
   data = 2,
+  /// The bytes of a get by copy may be copied; `length` is the address where the region's rkey
+  /// stands (LiveKeys): it must still be found there after the last byte.
+  grant = 3,
 };
 
 struct Response {
@@ -95,6 +131,10 @@ template <class Frame>
 /// Nothing when the bytes are not a hello of this version.
 [[nodiscard]] std::optional<Hello> decode_hello(
     std::span<const std::byte, sizeof(Hello)> bytes) noexcept;
+
+/// Nothing when the bytes are not a probe of this version.
+[[nodiscard]] std::optional<Probe> decode_probe(
+    std::span<const std::byte, sizeof(Probe)> bytes) noexcept;
 
 /// Nothing when the bytes are not a request that a well-behaved requester sends.
 [[nodiscard]] std::optional<RequestHeader> decode_request(

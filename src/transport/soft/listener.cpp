@@ -2,20 +2,24 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <asio/co_spawn.hpp>
+#include <asio/ip/tcp.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include "messages/error.hpp"
+#include "transport/soft/route.hpp"
 
 namespace danaus::transport::soft {
 namespace {
@@ -60,12 +64,14 @@ bool is_of_the_connection(const asio::error_code& error) noexcept {
   }
 }
 
-tcp::acceptor listen(asio::io_context& context, const std::string& address, std::uint16_t port) {
+}  // namespace
+
+Acceptor listen_on_tcp(asio::io_context& context, const std::string& address, std::uint16_t port) {
   try {
     tcp::resolver resolver{context};
     const auto found = resolver.resolve(address, std::to_string(port),
                                         tcp::resolver::numeric_service | tcp::resolver::passive);
-    return tcp::acceptor{context, found.begin()->endpoint(), /*reuse_addr=*/true};
+    return Acceptor{context, found.begin()->endpoint(), /*reuse_addr=*/true};
   } catch (const std::system_error& failure) {
     throw Error{ErrorCode::io_failed,
                 fmt::format("cannot listen for data on {}:{}: {}; choose another address or port",
@@ -73,14 +79,37 @@ tcp::acceptor listen(asio::io_context& context, const std::string& address, std:
   }
 }
 
-}  // namespace
+std::uint16_t port_of(const Acceptor& acceptor) {
+  tcp::endpoint endpoint;
+  const auto generic = acceptor.local_endpoint();
+  endpoint.resize(generic.size());
+  std::memcpy(endpoint.data(), generic.data(), generic.size());
+  return endpoint.port();
+}
 
-Listener::Listener(const std::string& address, std::uint16_t port,
-                   std::shared_ptr<EngineState> engine,
+std::expected<Acceptor, std::error_code> listen_on_unix(asio::io_context& context,
+                                                        const std::string& name) {
+  const auto address = unix_address(name);
+  Acceptor acceptor{context};
+  asio::error_code error;
+  acceptor.open(asio::generic::stream_protocol{AF_UNIX, 0}, error);
+  if (!error) {
+    acceptor.bind({&address->address, address->address_length}, error);
+  }
+  if (!error) {
+    acceptor.listen(asio::socket_base::max_listen_connections, error);
+  }
+  if (error) {
+    return std::unexpected{error};
+  }
+  return acceptor;
+}
+
+Listener::Listener(Acceptor acceptor, std::shared_ptr<EngineState> engine,
                    const std::vector<std::unique_ptr<Responder>>& responders)
     : responders_{responders},
       engine_{std::move(engine)},
-      acceptor_{listen(responders.front()->context(), address, port)},
+      acceptor_{std::move(acceptor)},
       pause_{responders.front()->context()} {
   asio::co_spawn(responders_.front()->context(), accept_connections(),
                  [](const std::exception_ptr& failure) {
@@ -88,10 +117,6 @@ Listener::Listener(const std::string& address, std::uint16_t port,
                      std::rethrow_exception(failure);
                    }
                  });
-}
-
-std::uint16_t Listener::port() const {
-  return acceptor_.local_endpoint().port();
 }
 
 void Listener::stop() {
@@ -109,7 +134,7 @@ asio::awaitable<void> Listener::accept_connections() {
     asio::error_code error;
     auto token = asio::redirect_error(asio::use_awaitable, error);
     auto accepted = acceptor_.async_accept(responder.context(), token);
-    tcp::socket socket = co_await std::move(accepted);
+    asio::generic::stream_protocol::socket socket = co_await std::move(accepted);
     if (!error) {
       responder.adopt(std::move(socket));
       next = (next + 1) % responders_.size();

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <asio/awaitable.hpp>
-#include <asio/ip/tcp.hpp>
+#include <asio/basic_socket_acceptor.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
 #include "transport/soft/engine_state.hpp"
@@ -18,17 +20,25 @@
 
 namespace danaus::transport::soft {
 
+using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+
+/// Throws Error: IoFailed.
+[[nodiscard]] Acceptor listen_on_tcp(asio::io_context& context, const std::string& address,
+                                     std::uint16_t port);
+[[nodiscard]] std::uint16_t port_of(const Acceptor& acceptor);
+
+/// `name` as in Route.
+[[nodiscard]] std::expected<Acceptor, std::error_code> listen_on_unix(asio::io_context& context,
+                                                                      const std::string& name);
+
 class Listener {
  public:
-  /// Binds and listens; accepts once the context runs. `responders` outlive it, the first one's
-  /// context runs it. Throws Error: IoFailed.
-  Listener(const std::string& address, std::uint16_t port, std::shared_ptr<EngineState> engine,
+  /// Accepts once the context runs. `responders` outlive it, the first one's context is
+  /// `acceptor`'s and runs it.
+  Listener(Acceptor acceptor, std::shared_ptr<EngineState> engine,
            const std::vector<std::unique_ptr<Responder>>& responders);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
-
-  /// Any thread, before `stop`.
-  [[nodiscard]] std::uint16_t port() const;
 
   /// Stops accepting and lets the context run out. Any thread. Destroy it when nobody runs the
   /// context any more.
@@ -39,7 +49,7 @@ class Listener {
 
   const std::vector<std::unique_ptr<Responder>>& responders_;
   std::shared_ptr<EngineState> engine_;
-  asio::ip::tcp::acceptor acceptor_;
+  Acceptor acceptor_;
   asio::steady_timer pause_;
 };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,6 +85,19 @@ std::expected<void, Error> check_mapped(const memory::AddressRange& range, bool 
   }
   return std::unexpected{
       refusal(range, cursor, "not mapped", "check address and size, and keep the memory mapped")};
+}
+
+bool is_mapped(std::uint64_t address, bool writable) noexcept {
+  try {
+    const auto byte = memory::AddressRange::make(address, 1);
+    if (!byte) {
+      return false;
+    }
+    const auto mapped = check_mapped(*byte, writable);
+    return mapped || mapped.error().code() != ErrorCode::registration_failed;
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
 }
 
 }  // namespace danaus::transport::soft

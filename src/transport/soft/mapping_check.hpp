@@ -2,6 +2,7 @@
 // so it may take a while in a process with very many mappings.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 
 #include "memory/address_range.hpp"
@@ -14,5 +15,8 @@ namespace danaus::transport::soft {
 /// naming the range and where it breaks off; IoFailed.
 [[nodiscard]] std::expected<void, Error> check_mapped(const memory::AddressRange& range,
                                                       bool writable);
+
+/// Whether the page at `address` is mapped so; true when that cannot be found out.
+[[nodiscard]] bool is_mapped(std::uint64_t address, bool writable) noexcept;
 
 }  // namespace danaus::transport::soft

@@ -12,13 +12,14 @@ namespace danaus::transport::soft {
 
 QueuePairCore::QueuePairCore(messages::QpInfo local, std::shared_ptr<const RegionTable> regions,
                              const QueuePairConfig& config, CompletionChannel channel,
-                             asio::io_context& data)
+                             std::shared_ptr<EngineState> engine)
     : local_{std::move(local)},
       regions_{std::move(regions)},
-      requester_{regions_, config.max_send_wr},
+      paths_{engine->paths},
+      requester_{regions_, config.max_send_wr, engine},
       receives_{config.max_recv_wr},
       channel_{std::move(channel)},
-      background_{data} {}
+      background_{engine->data} {}
 
 QueuePairCore::~QueuePairCore() = default;
 
@@ -57,7 +58,7 @@ std::expected<void, Error> QueuePairCore::connect(const messages::QpInfo& remote
                           local_.qp_num, remote.qp_num, max_queue_pair_number)}};
   }
   // Name resolution may take long: without the lock, and once.
-  auto routes = resolve(*remote.soft);
+  auto routes = resolve(*remote.soft, paths_);
   if (!routes) {
     return std::unexpected{std::move(routes).error()};
   }
@@ -216,7 +217,7 @@ std::expected<void, Error> QueuePairCore::post_receive(std::uint64_t id) {
 std::size_t QueuePairCore::poll(std::span<WorkCompletion> completions) {
   const std::lock_guard lock{mutex_};
   channel_.acknowledge();
-  if (!std::exchange(just_armed_, false)) {
+  if (!std::exchange(just_armed_, false) || requester_.has_to_copy()) {
     progress();
   }
   const std::size_t sent = requester_.take(completions);
@@ -253,6 +254,9 @@ void QueuePairCore::settle() {
     enter_error();
   }
   watch_socket();
+  if (requester_.has_to_copy()) {
+    channel_.signal();
+  }
   if (pollers_ == 0) {
     hand_over();
   }
@@ -299,6 +303,9 @@ bool QueuePairCore::sleep(std::chrono::steady_clock::time_point deadline) {
     if (requester_.has_completions() || receives_.has_completions()) {
       return true;
     }
+    if (requester_.has_to_copy()) {
+      return std::chrono::steady_clock::now() < deadline;
+    }
     // Who may be woken by a receive does not sleep in the socket.
     if (!receives_.has_posted() && deadline - std::chrono::steady_clock::now() > read_limit) {
       if (const std::size_t size = requester_.begin_read(); size != 0) {
@@ -339,22 +346,28 @@ void QueuePairCore::hand_over() {
     background_.detach(requester_.socket());
     return;
   }
-  const bool attached = background_.attach(requester_.socket(), requester_.wants_to_send(),
-                                           [weak = weak_from_this()] {
-                                             if (const auto self = weak.lock()) {
-                                               self->data_turn();
-                                             }
-                                           });
-  if (!attached) {
+  const auto turn_after = [weak = weak_from_this()](void (BackgroundProgress::*what)() noexcept) {
+    return [weak, what] {
+      if (const auto self = weak.lock()) {
+        self->data_turn(what);
+      }
+    };
+  };
+  if (requester_.has_to_copy()) {
+    background_.take_turn(turn_after(&BackgroundProgress::turn_began));
+    return;
+  }
+  if (!background_.attach(requester_.socket(), requester_.wants_to_send(),
+                          turn_after(&BackgroundProgress::wait_ended))) {
     requester_.fail(CompletionStatus::general_error);
     enter_error();
   }
 }
 
-// On the data thread.
-void QueuePairCore::data_turn() {
+// On the data thread, after what is told to `background_`.
+void QueuePairCore::data_turn(void (BackgroundProgress::*what)() noexcept) {
   const std::lock_guard lock{mutex_};
-  background_.wait_ended();
+  (background_.*what)();
   if (closed_ || pollers_ != 0) {
     return;
   }

@@ -52,9 +52,10 @@ enum class Delivery : std::uint8_t {
 
 class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
  public:
-  /// `local` is its endpoint; `data` outlives it.
+  /// `local` is its endpoint; the engine's data context outlives it.
   QueuePairCore(messages::QpInfo local, std::shared_ptr<const RegionTable> regions,
-                const QueuePairConfig& config, CompletionChannel channel, asio::io_context& data);
+                const QueuePairConfig& config, CompletionChannel channel,
+                std::shared_ptr<EngineState> engine);
   ~QueuePairCore();
   QueuePairCore(const QueuePairCore&) = delete;
   QueuePairCore& operator=(const QueuePairCore&) = delete;
@@ -110,13 +111,14 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   void settle();
   void watch_socket();
   void hand_over();
-  void data_turn();
+  void data_turn(void (BackgroundProgress::*what)() noexcept);
   void read_answers(std::unique_lock<std::mutex>& lock, std::size_t size);
   void lose_peer() noexcept;
   void enter_error() noexcept;
 
   const messages::QpInfo local_;
   const std::shared_ptr<const RegionTable> regions_;
+  const PathPolicy paths_;
 
   mutable std::mutex mutex_;
   /// Written under `mutex_`; the responder looks at it under `turn_mutex_` alone.
@@ -130,7 +132,7 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   bool closed_ = false;
   /// The peer went while somebody was reading its last words.
   bool peer_gone_ = false;
-  /// After `arm`, the next `poll` need not ask the socket: `fd` tells.
+  /// After `arm`, the next `poll` need not ask the socket: `fd` tells. Not so what is to be copied.
   bool just_armed_ = false;
   /// Somebody may sleep on `fd`, who has to hear of the socket too.
   bool notifying_ = false;

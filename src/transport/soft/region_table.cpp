@@ -52,6 +52,7 @@ void Region::release() noexcept {
 
 void Region::revoke() noexcept {
   uses_.fetch_or(revoked_bit, std::memory_order_acq_rel);
+  live_keys_.revoke();
 }
 
 bool Region::revoked() const noexcept {

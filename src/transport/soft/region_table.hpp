@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "memory/address_range.hpp"
+#include "transport/soft/live_keys.hpp"
 #include "transport/types.hpp"
 
 namespace danaus::transport::soft {
@@ -37,14 +38,15 @@ class Region {
     Region* region_ = nullptr;
   };
 
-  Region(memory::AddressRange range, AccessFlags access, std::uint64_t lkey,
-         std::uint64_t rkey) noexcept
-      : range_{range}, access_{access}, lkey_{lkey}, rkey_{rkey} {}
+  Region(memory::AddressRange range, AccessFlags access, std::uint64_t lkey, std::uint64_t rkey)
+      : range_{range}, access_{access}, lkey_{lkey}, rkey_{rkey}, live_keys_{lkey, rkey} {}
 
   [[nodiscard]] const memory::AddressRange& range() const noexcept { return range_; }
   [[nodiscard]] AccessFlags access() const noexcept { return access_; }
   [[nodiscard]] std::uint64_t lkey() const noexcept { return lkey_; }
   [[nodiscard]] std::uint64_t rkey() const noexcept { return rkey_; }
+  /// Where processes of this host see whether it is still registered.
+  [[nodiscard]] const LiveKeys& live_keys() const noexcept { return live_keys_; }
 
   /// Whether `length` bytes at `address` lie within.
   [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t length) const noexcept {
@@ -68,6 +70,7 @@ class Region {
   AccessFlags access_;
   std::uint64_t lkey_;
   std::uint64_t rkey_;
+  LiveKeys live_keys_;
   /// The number of uses, and the top bit once revoked.
   std::atomic<std::uint32_t> uses_{0};
 };

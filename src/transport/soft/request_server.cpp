@@ -1,5 +1,6 @@
 #include "transport/soft/request_server.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "transport/soft/atomic_memory.hpp"
+#include "transport/soft/mapping_check.hpp"
 #include "transport/soft/requester.hpp"
 #include "transport/soft/system_call.hpp"
 
@@ -77,7 +79,7 @@ void RequestServer::begin_request() {
   answer_ = 0;
   const std::uint32_t sequence = next_sequence_++;
   const auto request = decode_request(header_);
-  if (!request || request->sequence != sequence) {
+  if (!request || request->sequence != sequence || ((request->flags & by_copy) != 0 && !peer_)) {
     count(counters_.malformed_frames);
     request_.sequence = sequence;
     status_ = CompletionStatus::remote_invalid_request;
@@ -85,6 +87,9 @@ void RequestServer::begin_request() {
   }
   request_ = *request;
   count(counter_of(counters_, request_.opcode));
+  if (copied()) {
+    count(is_write(request_.opcode) ? counters_.puts_by_copy : counters_.gets_by_copy);
+  }
   if (request_.length == 0) {
     return;
   }
@@ -96,6 +101,10 @@ void RequestServer::begin_request() {
       !has(region_->access(), needed)) {
     count(counters_.access_errors);
     status_ = CompletionStatus::remote_access_error;
+    return;
+  }
+  if (copied() && request_.opcode == Opcode::rdma_read) {
+    count(counters_.bytes_read, request_.length);
   }
 }
 
@@ -108,6 +117,10 @@ Step RequestServer::move_payload() {
   }
   if (is_atomic(request_.opcode)) {
     return atomic_turn();
+  }
+  if (copied()) {
+    // A get is granted by its answer.
+    return is_write(request_.opcode) ? copy_turn() : Step::done;
   }
   return is_write(request_.opcode) ? put_turn() : get_turn();
 }
@@ -213,6 +226,54 @@ Step RequestServer::put_turn() {
   return std::exchange(drained_, false) ? Step::readable : Step::next_turn;
 }
 
+// One system call of payload: from the requester's memory into ours.
+Step RequestServer::copy_turn() {
+  const auto turn = queue_pair_->begin_turn();
+  if (!turn || requester_is_gone()) {
+    return Step::lost;
+  }
+  const Region::Use use = region_->acquire();
+  if (!use) {
+    count(counters_.access_errors);
+    status_ = CompletionStatus::remote_access_error;
+    return Step::done;
+  }
+  const auto& [source, unused, witness, key] = request_.operands;
+  const std::uint64_t wanted = std::min(request_.length - moved_, max_turn_length);
+  const auto result =
+      peer_->copy(request_.remote_address + moved_, source + moved_, wanted, witness);
+  if (!result) {
+    return result.error().value() == EFAULT ? fault(request_.remote_address + moved_) : Step::lost;
+  }
+  moved_ += result->copied;
+  count(counters_.bytes_written, result->copied);
+  if (result->copied < wanted) {
+    // Memory ends there, on one side or the other: the next call tells.
+    return Step::next_turn;
+  }
+  if (result->witness != key) {
+    status_ = CompletionStatus::local_protection_error;
+    return Step::done;
+  }
+  return moved_ == request_.length ? Step::done : Step::next_turn;
+}
+
+// Memory is missing; whose?
+Step RequestServer::fault(std::uint64_t own_address) noexcept {
+  const bool own = !is_mapped(own_address, /*writable=*/true);
+  count(own ? counters_.memory_faults : counters_.access_errors);
+  status_ =
+      own ? CompletionStatus::remote_operation_error : CompletionStatus::local_protection_error;
+  return Step::done;
+}
+
+// It may have timed out and given its memory to other uses, or be another process by now.
+bool RequestServer::requester_is_gone() const noexcept {
+  std::array<::pollfd, 2> descriptors{{{.fd = socket_, .events = POLLRDHUP, .revents = 0},
+                                       {.fd = peer_->pidfd(), .events = POLLIN, .revents = 0}}};
+  return ::poll(descriptors.data(), descriptors.size(), 0) > 0;
+}
+
 Response RequestServer::response(ResponseKind kind, std::uint64_t length) const noexcept {
   return {.sequence = request_.sequence,
           .kind = kind,
@@ -311,7 +372,10 @@ Step RequestServer::pad_chunk() {
 }
 
 Step RequestServer::send_status() {
-  const auto frame = encode(response(ResponseKind::completion, answer_));
+  const bool grant = copied() && request_.opcode == Opcode::rdma_read && !failed();
+  const auto frame =
+      encode(grant ? response(ResponseKind::grant, region_->live_keys().rkey_address())
+                   : response(ResponseKind::completion, answer_));
   if (status_sent_ == frame.size()) {
     return Step::done;
   }

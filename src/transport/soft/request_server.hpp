@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "transport/soft/counters.hpp"
 #include "transport/soft/frame.hpp"
+#include "transport/soft/peer_process.hpp"
 #include "transport/soft/queue_pair_core.hpp"
 #include "transport/soft/region_table.hpp"
 
@@ -35,9 +37,14 @@ enum class Step : std::uint8_t {
 
 class RequestServer {
  public:
-  /// `socket` and `counters` outlive it.
-  RequestServer(int socket, std::shared_ptr<QueuePairCore> queue_pair, Counters& counters) noexcept
-      : socket_{socket}, queue_pair_{std::move(queue_pair)}, counters_{counters} {}
+  /// `socket` and `counters` outlive it. `peer`: the requester's process, where copies are
+  /// possible.
+  RequestServer(int socket, std::shared_ptr<QueuePairCore> queue_pair, Counters& counters,
+                std::optional<PeerProcess> peer = std::nullopt) noexcept
+      : socket_{socket},
+        queue_pair_{std::move(queue_pair)},
+        counters_{counters},
+        peer_{std::move(peer)} {}
 
   [[nodiscard]] QueuePairCore& queue_pair() const noexcept { return *queue_pair_; }
 
@@ -58,8 +65,12 @@ class RequestServer {
 
  private:
   Step put_turn();
+  Step copy_turn();
   Step get_turn();
   Step atomic_turn();
+  Step fault(std::uint64_t own_address) noexcept;
+  [[nodiscard]] bool requester_is_gone() const noexcept;
+  [[nodiscard]] bool copied() const noexcept { return (request_.flags & by_copy) != 0; }
   Step pad_chunk();
   std::int64_t receive_with_next_header(std::uint64_t size);
   Step take_header(std::int64_t result);
@@ -70,6 +81,7 @@ class RequestServer {
   int socket_;
   std::shared_ptr<QueuePairCore> queue_pair_;
   Counters& counters_;
+  std::optional<PeerProcess> peer_;
 
   /// The next request's header, read ahead with the payload before it.
   std::array<std::byte, sizeof(RequestHeader)> header_{};

@@ -1,5 +1,6 @@
 #include "transport/soft/requester.hpp"
 
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -9,17 +10,18 @@
 #include <utility>
 
 #include "transport/soft/atomic_memory.hpp"
+#include "transport/soft/mapping_check.hpp"
 #include "transport/soft/system_call.hpp"
 
 namespace danaus::transport::soft {
 namespace {
 
-std::uint64_t payload_to_send(const WorkRequest& request) noexcept {
-  return is_write(request.opcode) ? request.length : 0;
+std::uint64_t payload_to_send(const WorkRequest& request, bool copied) noexcept {
+  return is_write(request.opcode) && !copied ? request.length : 0;
 }
 
-bool expects_data(const WorkRequest& request) noexcept {
-  return request.opcode == Opcode::rdma_read && request.length != 0;
+bool expects_data(const WorkRequest& request, bool copied) noexcept {
+  return request.opcode == Opcode::rdma_read && request.length != 0 && !copied;
 }
 
 decltype(RequestHeader::operands) operands_of(const WorkRequest& request) noexcept {
@@ -42,8 +44,12 @@ WorkCompletion completion_of(const WorkRequest& request, CompletionStatus status
 
 }  // namespace
 
-Requester::Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr)
-    : regions_{std::move(regions)}, outstanding_{max_send_wr}, completions_{max_send_wr} {}
+Requester::Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr,
+                     std::shared_ptr<EngineState> engine)
+    : regions_{std::move(regions)},
+      engine_{std::move(engine)},
+      outstanding_{max_send_wr},
+      completions_{max_send_wr} {}
 
 void Requester::connect(std::vector<Route> routes, const Hello& hello) {
   routes_ = std::move(routes);
@@ -58,6 +64,7 @@ void Requester::post(const WorkRequest& request) {
   outstanding_.push(Outstanding{.request = request,
                                 .sequence = next_sequence_++,
                                 .received = 0,
+                                .copied = false,
                                 .region = nullptr,
                                 .failure = std::nullopt});
   if (!socket_) {
@@ -78,8 +85,14 @@ std::string_view Requester::path() const noexcept {
 }
 
 bool Requester::wants_to_send() const noexcept {
-  return !failed_ && !send_broken_ && sending_ < outstanding_.size() &&
-         !outstanding_[sending_].failure;
+  return !failed_ && !send_broken_ && !probing_ && sending_ < outstanding_.size() &&
+         !outstanding_[sending_].failure && !has_to_wait();
+}
+
+// The peer is through with a get by copy when it has granted it, but we have not read its memory
+// yet: what changes memory must not overtake us.
+bool Requester::has_to_wait() const noexcept {
+  return copied_gets_ != 0 && outstanding_[sending_].request.opcode != Opcode::rdma_read;
 }
 
 std::size_t Requester::take(std::span<WorkCompletion> completions) noexcept {
@@ -104,9 +117,13 @@ bool Requester::peer_hung_up() const noexcept {
 void Requester::send(std::uint64_t& budget) {
   while (wants_to_send()) {
     Outstanding& current = outstanding_[sending_];
-    if (sent_ == 0 && !check_local(current)) {
-      current.failure = CompletionStatus::local_protection_error;
-      break;
+    if (sent_ == 0) {
+      if (!check_local(current)) {
+        current.failure = CompletionStatus::local_protection_error;
+        break;
+      }
+      current.copied =
+          peer_ && !is_atomic(current.request.opcode) && current.request.length >= copy_threshold;
     }
     if (send_some(current, budget) == Flow::stopped) {
       break;
@@ -132,22 +149,34 @@ bool Requester::check_local(Outstanding& current) {
          (is_write(request.opcode) || has(current.region->access(), AccessFlags::local_write));
 }
 
+RequestHeader Requester::header_of(const Outstanding& current) const noexcept {
+  const WorkRequest& request = current.request;
+  RequestHeader header{.sequence = current.sequence,
+                       .opcode = request.opcode,
+                       .flags = current.copied ? by_copy : std::uint8_t{0},
+                       .reserved = 0,
+                       .length = request.length,
+                       .remote_address = request.remote_address,
+                       .rkey = request.rkey,
+                       .operands = operands_of(request)};
+  if (current.copied && is_write(request.opcode)) {
+    header.operands[0] = request.local_address;
+    header.operands[2] = current.region->live_keys().lkey_address();
+    header.operands[3] = request.lkey;
+  }
+  return header;
+}
+
 // One system call: what is left of the hello, of the header, and a turn's worth of the payload.
 Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget) {
   const WorkRequest& request = current.request;
   const std::uint64_t payload_sent = sent_ - std::min<std::uint64_t>(sent_, sizeof(RequestHeader));
-  const std::uint64_t payload = std::min(payload_to_send(request) - payload_sent, budget);
+  const std::uint64_t payload =
+      std::min(payload_to_send(request, current.copied) - payload_sent, budget);
   if (sent_ >= sizeof(RequestHeader) && payload == 0) {
     return Flow::stopped;
   }
-  auto header = encode(RequestHeader{.sequence = current.sequence,
-                                     .opcode = request.opcode,
-                                     .flags = 0,
-                                     .reserved = 0,
-                                     .length = request.length,
-                                     .remote_address = request.remote_address,
-                                     .rkey = request.rkey,
-                                     .operands = operands_of(request)});
+  auto header = encode(header_of(current));
   std::array<::iovec, 3> parts{};
   std::size_t count = 0;
   std::uint64_t wanted = 0;
@@ -202,9 +231,12 @@ void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
   const std::uint64_t header_left =
       sizeof(RequestHeader) - std::min<std::uint64_t>(before, sizeof(RequestHeader));
   budget -= sent - std::min(sent, header_left);
-  if (sent_ == sizeof(RequestHeader) + payload_to_send(current.request)) {
+  if (sent_ == sizeof(RequestHeader) + payload_to_send(current.request, current.copied)) {
     ++sending_;
     sent_ = 0;
+    if (current.copied && current.request.opcode == Opcode::rdma_read) {
+      ++copied_gets_;
+    }
   }
 }
 
@@ -212,8 +244,9 @@ void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
 
 std::size_t Requester::begin_read() noexcept {
   const bool all_sent = sending_ == outstanding_.size() && !send_broken_;
-  if (failed_ || reading_ || outstanding_.empty() || !all_sent || chunk_remaining_ != 0 ||
-      expects_data(outstanding_.front().request)) {
+  if (failed_ || reading_ || probing_ || outstanding_.empty() || !all_sent ||
+      chunk_remaining_ != 0 || grant_ != 0 ||
+      expects_data(outstanding_.front().request, outstanding_.front().copied)) {
     return 0;
   }
   if (!blocking_) {
@@ -238,7 +271,14 @@ void Requester::receive(std::uint64_t& budget) {
     return;
   }
   while (!failed_ && !outstanding_.empty()) {
-    const Flow flow = chunk_remaining_ != 0 ? receive_payload(budget) : receive_frames();
+    Flow flow = Flow::stopped;
+    if (probing_) {
+      flow = receive_probe();
+    } else if (grant_ != 0) {
+      flow = copy_payload(budget);
+    } else {
+      flow = chunk_remaining_ != 0 ? receive_payload(budget) : receive_frames();
+    }
     if (flow == Flow::stopped) {
       break;
     }
@@ -249,7 +289,8 @@ void Requester::receive(std::uint64_t& budget) {
 std::size_t Requester::frames_expected() const noexcept {
   std::size_t count = 0;
   while (count < outstanding_.size() && count < inbox_frames) {
-    if (expects_data(outstanding_[count++].request)) {
+    const Outstanding& next = outstanding_[count++];
+    if (expects_data(next.request, next.copied)) {
       break;
     }
   }
@@ -320,7 +361,8 @@ Requester::Flow Requester::after_receive_error(int error) {
 
 Requester::Flow Requester::handle_inbox() {
   std::size_t handled = 0;
-  while (inbox_size_ - handled >= sizeof(Response)) {
+  // Until what was granted has been copied, the rest waits.
+  while (grant_ == 0 && inbox_size_ - handled >= sizeof(Response)) {
     std::array<std::byte, sizeof(Response)> frame{};
     std::memcpy(frame.data(), inbox_.data() + handled, frame.size());
     handled += frame.size();
@@ -351,17 +393,35 @@ Requester::Flow Requester::handle(const Response& response) {
   const std::uint64_t missing = request.length - current.received;
   const bool wholly_sent = sending_ > 0;
   const bool in_turn = response.sequence == current.sequence && (sending_ > 0 || sent_ > 0);
-  const bool data = response.kind == ResponseKind::data;
-  const bool fits = data ? expects_data(request) && wholly_sent && response.length <= missing
-                         : status != CompletionStatus::success ||
-                               (wholly_sent && (!expects_data(request) || missing == 0));
-  const bool has_value = !data && response.length != 0;
-  if (!in_turn || !fits || (has_value && !is_atomic(request.opcode))) {
+  const bool awaits_data = expects_data(request, current.copied);
+  const bool awaits_grant = current.copied && request.opcode == Opcode::rdma_read;
+  bool fits = false;
+  switch (response.kind) {
+    case ResponseKind::data:
+      fits = awaits_data && wholly_sent && response.length <= missing;
+      break;
+    case ResponseKind::grant:
+      fits = awaits_grant && wholly_sent;
+      break;
+    case ResponseKind::completion:
+      fits = status != CompletionStatus::success ||
+             (wholly_sent && !awaits_grant && (!awaits_data || missing == 0));
+      break;
+  }
+  // Only who copies from our memory can meet a fault in it.
+  const bool may_blame_us = current.copied && is_write(request.opcode);
+  const bool has_value = response.kind == ResponseKind::completion && response.length != 0;
+  if (!in_turn || !fits || (has_value && !is_atomic(request.opcode)) ||
+      (status == CompletionStatus::local_protection_error && !may_blame_us)) {
     fail(CompletionStatus::bad_response);
     return Flow::stopped;
   }
-  if (data) {
+  if (response.kind == ResponseKind::data) {
     chunk_remaining_ = response.length;
+    return Flow::moved;
+  }
+  if (response.kind == ResponseKind::grant) {
+    grant_ = response.length;
     return Flow::moved;
   }
   if (status != CompletionStatus::success) {
@@ -371,6 +431,15 @@ Requester::Flow Requester::handle(const Response& response) {
   if (is_atomic(request.opcode) && !store_result(current, response.length)) {
     return Flow::stopped;
   }
+  if (current.copied && current.region->revoked()) {
+    // The peer may have copied what the memory has become since.
+    fail(CompletionStatus::local_protection_error);
+    return Flow::stopped;
+  }
+  return complete_front();
+}
+
+Requester::Flow Requester::complete_front() {
   finish_front(CompletionStatus::success);
   if (!outstanding_.empty() && outstanding_.front().failure) {
     fail(CompletionStatus::general_error);
@@ -389,16 +458,125 @@ bool Requester::store_result(const Outstanding& current, std::uint64_t value) {
   return false;
 }
 
+// -- copies within one host -----------------------------------------------------------------------
+
+// One system call: a turn's worth of what was granted, from the peer's memory into ours.
+Requester::Flow Requester::copy_payload(std::uint64_t& budget) {
+  Outstanding& current = outstanding_.front();
+  const WorkRequest& request = current.request;
+  const std::uint64_t wanted = std::min(request.length - current.received, budget);
+  if (wanted == 0) {
+    return Flow::stopped;
+  }
+  const Region::Use use = current.region->acquire();
+  if (!use) {
+    fail(CompletionStatus::local_protection_error);
+    return Flow::stopped;
+  }
+  const std::uint64_t local = request.local_address + current.received;
+  const auto result = peer_->copy(local, request.remote_address + current.received, wanted, grant_);
+  if (!result) {
+    fail(after_copy_error(result.error().value(), local));
+    return Flow::stopped;
+  }
+  current.received += result->copied;
+  budget -= result->copied;
+  if (result->copied < wanted) {
+    // Memory ends there, on one side or the other: the next call tells.
+    return Flow::moved;
+  }
+  if (result->witness != request.rkey) {
+    // Released meanwhile: what was copied may be anything.
+    fail(CompletionStatus::remote_access_error);
+    return Flow::stopped;
+  }
+  if (current.received < request.length) {
+    return Flow::moved;
+  }
+  grant_ = 0;
+  return complete_front() == Flow::stopped ? Flow::stopped : handle_inbox();
+}
+
+CompletionStatus Requester::after_copy_error(int error, std::uint64_t own_address) noexcept {
+  switch (error) {
+    case EFAULT:
+      return is_mapped(own_address, /*writable=*/true) ? CompletionStatus::remote_operation_error
+                                                       : CompletionStatus::local_protection_error;
+    case ESRCH:
+      return CompletionStatus::retry_exceeded;
+    default:
+      return CompletionStatus::remote_operation_error;
+  }
+}
+
+// Tells the peer where to find our nonce. False when it cannot be told.
+bool Requester::begin_probe() {
+  const auto probe = encode(engine_->nonce.probe());
+  // The first that this connection sends: there is room.
+  const ssize_t sent =
+      ::send(socket_.get(), probe.data(), probe.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  probing_ = sent == static_cast<ssize_t>(probe.size());
+  return probing_;
+}
+
+Requester::Flow Requester::receive_probe() {
+  const ssize_t result =
+      ::recv(socket_.get(), inbox_.data() + inbox_size_, sizeof(Probe) - inbox_size_, MSG_DONTWAIT);
+  if (result <= 0) {
+    return after_receive_error(result == 0 ? 0 : errno);
+  }
+  inbox_size_ += static_cast<std::size_t>(result);
+  if (inbox_size_ < sizeof(Probe)) {
+    return Flow::stopped;
+  }
+  inbox_size_ = 0;
+  const auto theirs = decode_probe(std::span{inbox_}.first<sizeof(Probe)>());
+  if (!theirs) {
+    fail(CompletionStatus::bad_response);
+    return Flow::stopped;
+  }
+  std::error_code reason{static_cast<int>(theirs->failure), std::generic_category()};
+  if (!reason) {
+    auto peer = reach(socket_.get(), *theirs);
+    if (peer) {
+      peer_ = *std::move(peer);
+      probing_ = false;
+      return Flow::stopped;
+    }
+    reason = peer.error();
+  }
+  refuse_copies(reason);
+  dial_next();
+  return Flow::stopped;
+}
+
+// A slower way is taken: that is said once, and shown by `path`.
+void Requester::refuse_copies(const std::error_code& reason) {
+  count(engine_->counters.refused_copies);
+  if (!engine_->refusal_told.exchange(true)) {
+    spdlog::warn(
+        "soft: copies within this host are refused: {}; bytes go over TCP where that is allowed. "
+        "Both processes need the same user and PID namespace, and leave of Yama "
+        "(kernel.yama.ptrace_scope) and seccomp to call process_vm_readv(2). Told once",
+        reason.message());
+  }
+}
+
 // -- the connection -------------------------------------------------------------------------------
 
 void Requester::dial_next() {
+  probing_ = false;
+  inbox_size_ = 0;
   while (next_route_ < routes_.size()) {
-    auto socket = dial(routes_[next_route_++]);
+    const Route& route = routes_[next_route_++];
+    auto socket = dial(route);
     if (socket) {
       socket_ = *std::move(socket);
       blocking_ = false;
       send_broken_ = false;
-      return;
+      if (route.address.ss_family != AF_UNIX || begin_probe()) {
+        return;
+      }
     }
   }
   fail(CompletionStatus::retry_exceeded);
@@ -416,6 +594,9 @@ void Requester::connection_lost() {
 
 void Requester::finish_front(CompletionStatus status) noexcept {
   const Outstanding finished = outstanding_.pop();
+  if (finished.copied && finished.request.opcode == Opcode::rdma_read && sending_ > 0) {
+    --copied_gets_;
+  }
   completions_.push(completion_of(finished.request, status));
   if (sending_ > 0) {
     --sending_;
@@ -429,6 +610,11 @@ void Requester::fail(CompletionStatus status) noexcept {
     return;
   }
   failed_ = true;
+  if (socket_ && probing_) {
+    // So that the peer knows who goes away.
+    static_cast<void>(
+        ::send(socket_.get(), hello_.data(), hello_.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
   if (socket_ && !outstanding_.empty()) {
     // Work is under way that nobody waits for any more: reset the connection instead of letting the
     // kernel deliver what it has buffered.
@@ -441,6 +627,8 @@ void Requester::fail(CompletionStatus status) noexcept {
     closing_ = std::move(socket_);
   }
   socket_.reset();
+  probing_ = false;
+  grant_ = 0;
   inbox_size_ = 0;
   chunk_remaining_ = 0;
   bool first = true;

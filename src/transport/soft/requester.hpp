@@ -1,5 +1,6 @@
 // Requester: the active half of a soft queue pair. Dials the peer, sends requests in order, reads
-// their responses in order, and turns them into completions.
+// their responses in order, and turns them into completions. Within one host it may copy: long puts
+// are copied by the peer, long gets by itself, once the peer has granted them.
 // Guarded by its queue pair's mutex; never blocks. Touches local memory only inside system calls,
 // each under a use of its region, so memory that vanished is an error status and not a crash.
 #pragma once
@@ -14,8 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/soft/engine_state.hpp"
 #include "transport/soft/file_descriptor.hpp"
 #include "transport/soft/frame.hpp"
+#include "transport/soft/peer_process.hpp"
 #include "transport/soft/region_table.hpp"
 #include "transport/soft/ring.hpp"
 #include "transport/soft/route.hpp"
@@ -27,6 +30,9 @@ namespace danaus::transport::soft {
 /// what one turn of progress moves.
 inline constexpr std::uint64_t max_turn_length = std::uint64_t{1} << 20U;
 
+/// From this length on, copying is faster than sending the payload through the socket.
+inline constexpr std::uint64_t copy_threshold = std::uint64_t{16} << 10U;
+
 /// Answers read ahead at most.
 inline constexpr std::size_t inbox_frames = 32;
 
@@ -35,7 +41,8 @@ inline constexpr std::chrono::milliseconds read_limit{1};
 
 class Requester {
  public:
-  Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr);
+  Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr,
+            std::shared_ptr<EngineState> engine);
 
   /// Where to dial and what to say there; before the first `post`.
   void connect(std::vector<Route> routes, const Hello& hello);
@@ -69,6 +76,8 @@ class Requester {
   /// A failure ended it: the queue pair belongs in ERR.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] bool reading() const noexcept { return reading_; }
+  /// There is copying to go on with, whatever the socket says.
+  [[nodiscard]] bool has_to_copy() const noexcept { return grant_ != 0; }
   [[nodiscard]] bool has_outstanding() const noexcept { return !outstanding_.empty(); }
   [[nodiscard]] bool has_completions() const noexcept { return !completions_.empty(); }
   /// Whether the socket owes room for data that wait to be sent.
@@ -87,6 +96,8 @@ class Requester {
     std::uint32_t sequence = 0;
     /// Of a get.
     std::uint64_t received = 0;
+    /// Decided when it begins to be sent.
+    bool copied = false;
     /// Looked up when its turn to be sent comes.
     std::shared_ptr<Region> region;
     /// Set when it failed here; reported once those before it are over.
@@ -99,18 +110,28 @@ class Requester {
   Flow send_some(Outstanding& current, std::uint64_t& budget);
   void advance_send(const Outstanding& current, std::uint64_t sent, std::uint64_t& budget);
   [[nodiscard]] bool check_local(Outstanding& current);
+  [[nodiscard]] bool has_to_wait() const noexcept;
+  [[nodiscard]] RequestHeader header_of(const Outstanding& current) const noexcept;
+  Flow receive_probe();
+  Flow copy_payload(std::uint64_t& budget);
+  [[nodiscard]] CompletionStatus after_copy_error(int error, std::uint64_t own_address) noexcept;
+  void refuse_copies(const std::error_code& reason);
   Flow receive_frames();
   Flow receive_payload(std::uint64_t& budget);
   Flow handle_inbox();
   Flow handle(const Response& response);
   [[nodiscard]] bool store_result(const Outstanding& current, std::uint64_t value);
+  Flow complete_front();
   Flow after_receive_error(int error);
   void connection_lost();
   void dial_next();
+  [[nodiscard]] bool begin_probe();
   void finish_front(CompletionStatus status) noexcept;
   [[nodiscard]] std::size_t frames_expected() const noexcept;
 
   std::shared_ptr<const RegionTable> regions_;
+  // Shared, as it may end before this does.
+  std::shared_ptr<EngineState> engine_;
   Ring<Outstanding> outstanding_;
   Ring<WorkCompletion> completions_;
   std::uint32_t next_sequence_ = 0;
@@ -121,6 +142,15 @@ class Requester {
   std::vector<Route> routes_;
   std::size_t next_route_ = 0;
   std::array<std::byte, sizeof(Hello)> hello_{};
+
+  /// Our probe is sent, the peer's has not come.
+  bool probing_ = false;
+  /// Whose memory may be read, within one host.
+  std::optional<PeerProcess> peer_;
+  /// Where the oldest request's rkey stands, once it may be copied; 0: no copying is under way.
+  std::uint64_t grant_ = 0;
+  /// Gets by copy that are wholly sent and not over. What changes memory waits for them.
+  std::size_t copied_gets_ = 0;
 
   /// Bytes of `hello_` sent on this connection.
   std::size_t hello_sent_ = 0;

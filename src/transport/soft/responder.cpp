@@ -23,7 +23,7 @@ Responder::Responder(std::shared_ptr<EngineState> engine) : engine_{std::move(en
 
 Responder::~Responder() = default;
 
-void Responder::adopt(asio::ip::tcp::socket socket) {
+void Responder::adopt(asio::generic::stream_protocol::socket socket) {
   auto connection = std::make_shared<ResponderConnection>(std::move(socket), *this, engine_);
   asio::co_spawn(context_, ResponderConnection::serve(std::move(connection)),
                  [](const std::exception_ptr& failure) {

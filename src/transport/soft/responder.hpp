@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include <asio/executor_work_guard.hpp>
+#include <asio/generic/stream_protocol.hpp>
 #include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 
 #include "transport/soft/engine_state.hpp"
 
@@ -28,7 +28,7 @@ class Responder {
   [[nodiscard]] asio::io_context& context() noexcept { return context_; }
 
   /// Serves a connection that was accepted into `context`. Any thread.
-  void adopt(asio::ip::tcp::socket socket);
+  void adopt(asio::generic::stream_protocol::socket socket);
 
   /// Closes every connection and lets the context run out. Any thread.
   void stop();

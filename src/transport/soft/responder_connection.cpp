@@ -39,8 +39,8 @@ bool has_hung_up(int socket) noexcept {
 
 }  // namespace
 
-ResponderConnection::ResponderConnection(asio::ip::tcp::socket socket, Responder& home,
-                                         std::shared_ptr<EngineState> engine)
+ResponderConnection::ResponderConnection(asio::generic::stream_protocol::socket socket,
+                                         Responder& home, std::shared_ptr<EngineState> engine)
     : socket_{std::move(socket)},
       timer_{socket_.get_executor()},
       receive_timer_{socket_.get_executor()},
@@ -51,6 +51,7 @@ ResponderConnection::ResponderConnection(asio::ip::tcp::socket socket, Responder
   // Fails only when the peer is gone already, which the first receive finds out.
   static_cast<void>(
       ::getpeername(socket_.native_handle(), reinterpret_cast<::sockaddr*>(&peer), &length));
+  within_host_ = peer.ss_family == AF_UNIX;
   tune(socket_.native_handle(), peer);
 }
 
@@ -58,8 +59,8 @@ ResponderConnection::~ResponderConnection() = default;
 
 asio::awaitable<void> ResponderConnection::serve(std::shared_ptr<ResponderConnection> self) {
   self->home_.greet(*self);
-  auto hello = self->receive_hello();
-  const bool accepted = co_await std::move(hello);
+  auto introduction = self->introduce();
+  const bool accepted = co_await std::move(introduction);
   if (accepted) {
     auto requests = self->serve_requests();
     co_await std::move(requests);
@@ -160,23 +161,72 @@ asio::awaitable<bool> ResponderConnection::await_receive() {
 
 // -- hello ----------------------------------------------------------------------------------------
 
-asio::awaitable<bool> ResponderConnection::receive_hello() {
+asio::awaitable<bool> ResponderConnection::introduce() {
   start_deadline(engine_->hello_timeout);
-  std::array<std::byte, sizeof(Hello)> bytes{};
-  std::size_t size = 0;
-  while (size < bytes.size()) {
+  if (within_host_) {
+    auto probes = exchange_probes();
+    const bool reached = co_await std::move(probes);
+    if (!reached) {
+      co_return false;
+    }
+  }
+  auto hello = receive_hello();
+  const bool accepted = co_await std::move(hello);
+  co_return accepted;
+}
+
+asio::awaitable<bool> ResponderConnection::receive(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
     auto wait = until(Step::readable);
     const bool open = co_await std::move(wait);
     if (!open) {
       co_return false;
     }
     const ssize_t result =
-        ::recv(socket_.native_handle(), bytes.data() + size, bytes.size() - size, MSG_DONTWAIT);
+        ::recv(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (result > 0) {
-      size += static_cast<std::size_t>(result);
+      bytes = bytes.subspan(static_cast<std::size_t>(result));
     } else if (result == 0 || after_failed_call(errno, Step::readable) == Step::lost) {
       co_return false;
     }
+  }
+  co_return true;
+}
+
+// Answers a probe with ours. False when the requester's memory cannot be read: it will go away.
+asio::awaitable<bool> ResponderConnection::exchange_probes() {
+  std::array<std::byte, sizeof(Probe)> bytes{};
+  auto reception = receive(bytes);
+  const bool received = co_await std::move(reception);
+  if (!received) {
+    co_return false;
+  }
+  const auto theirs = decode_probe(bytes);
+  if (!theirs) {
+    count(engine_->counters.malformed_frames);
+    co_return false;
+  }
+  auto peer = reach(socket_.native_handle(), *theirs);
+  const auto ours =
+      encode(engine_->nonce.probe(peer ? std::error_code{} : std::move(peer).error()));
+  // The first that this connection sends: there is room. Who has gone meanwhile may have said hello
+  // before.
+  static_cast<void>(
+      ::send(socket_.native_handle(), ours.data(), ours.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  if (!peer) {
+    count(engine_->counters.refused_copies);
+    co_return false;
+  }
+  peer_ = *std::move(peer);
+  co_return true;
+}
+
+asio::awaitable<bool> ResponderConnection::receive_hello() {
+  std::array<std::byte, sizeof(Hello)> bytes{};
+  auto reception = receive(bytes);
+  const bool received = co_await std::move(reception);
+  if (!received) {
+    co_return false;
   }
   const auto hello = decode_hello(bytes);
   if (!hello) {
@@ -209,7 +259,7 @@ asio::awaitable<bool> ResponderConnection::find_queue_pair(const Hello& hello) {
     // Whoever knows the token is no stranger.
     home_.acquaint(*this);
     if (admission == Admission::accepted) {
-      requests_.emplace(socket_.native_handle(), queue_pair, engine_->counters);
+      requests_.emplace(socket_.native_handle(), queue_pair, engine_->counters, std::move(peer_));
       timer_.cancel();
       co_return true;
     }

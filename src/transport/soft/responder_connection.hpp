@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <asio/awaitable.hpp>
-#include <asio/ip/tcp.hpp>
+#include <asio/generic/stream_protocol.hpp>
 #include <asio/steady_timer.hpp>
 
 #include "transport/soft/engine_state.hpp"
@@ -21,7 +21,7 @@ class Responder;
 
 class ResponderConnection : public std::enable_shared_from_this<ResponderConnection> {
  public:
-  ResponderConnection(asio::ip::tcp::socket socket, Responder& home,
+  ResponderConnection(asio::generic::stream_protocol::socket socket, Responder& home,
                       std::shared_ptr<EngineState> engine);
   ResponderConnection(const ResponderConnection&) = delete;
   ResponderConnection& operator=(const ResponderConnection&) = delete;
@@ -37,7 +37,10 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   void hang_up();
 
  private:
+  asio::awaitable<bool> introduce();
+  asio::awaitable<bool> exchange_probes();
   asio::awaitable<bool> receive_hello();
+  asio::awaitable<bool> receive(std::span<std::byte> bytes);
   asio::awaitable<bool> find_queue_pair(const Hello& hello);
   asio::awaitable<void> serve_requests();
   asio::awaitable<void> part_after_error();
@@ -48,11 +51,15 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   Step linger();
   void start_deadline(std::chrono::milliseconds patience);
 
-  asio::ip::tcp::socket socket_;
+  asio::generic::stream_protocol::socket socket_;
   asio::steady_timer timer_;
   asio::steady_timer receive_timer_;
   Responder& home_;
   std::shared_ptr<EngineState> engine_;
+  /// Over AF_UNIX.
+  bool within_host_ = false;
+  /// The requester's process, once both have found that they may copy.
+  std::optional<PeerProcess> peer_;
   /// Once the hello is accepted.
   std::optional<RequestServer> requests_;
 

@@ -4,11 +4,16 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "messages/bytes.hpp"
 
 namespace danaus::transport::soft {
 namespace {
@@ -57,14 +62,54 @@ bool is_within_host(int socket, const ::sockaddr_storage& peer) noexcept {
   }
 }
 
+constexpr std::string_view unix_prefix = "@danaus-";
+constexpr std::size_t unix_digits = 32;
+
 struct FreeAddresses {
   void operator()(::addrinfo* list) const noexcept { ::freeaddrinfo(list); }
 };
 
 }  // namespace
 
-std::expected<std::vector<Route>, Error> resolve(const messages::SoftEndpoint& endpoint) {
+std::string make_unix_name() {
+  return std::string{unix_prefix} + messages::to_hex(messages::random_bytes<unix_digits / 2>());
+}
+
+std::optional<Route> unix_address(std::string_view name) {
+  const auto is_hex_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (name.size() != unix_prefix.size() + unix_digits || !name.starts_with(unix_prefix) ||
+      !std::ranges::all_of(name.substr(unix_prefix.size()), is_hex_digit)) {
+    return std::nullopt;
+  }
+  Route route{.path = "copy", .address = {}, .address_length = 0};
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // The zero byte stands in place of the "@".
+  std::memcpy(address.sun_path + 1, name.data() + 1, name.size() - 1);
+  route.address_length = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + name.size());
+  std::memcpy(&route.address, &address, sizeof address);
+  return route;
+}
+
+std::expected<std::vector<Route>, Error> resolve(const messages::SoftEndpoint& endpoint,
+                                                 PathPolicy paths) {
   std::vector<Route> routes;
+  if (paths != PathPolicy::tcp) {
+    if (const auto within_host = unix_address(endpoint.unix_name)) {
+      routes.push_back(*within_host);
+    }
+  }
+  if (paths == PathPolicy::copy) {
+    if (routes.empty() && !endpoint.address.empty()) {
+      return std::unexpected{
+          Error{ErrorCode::transport_mismatch,
+                fmt::format("cannot connect to the data listener {}:{}: only copies within one "
+                            "host are allowed here (soft path \"copy\"), and it offers none; allow "
+                            "\"auto\" on both sides",
+                            endpoint.address, endpoint.port)}};
+    }
+    return routes;
+  }
   if (endpoint.address.empty()) {
     return routes;
   }
@@ -112,6 +157,9 @@ std::expected<FileDescriptor, std::error_code> dial(const Route& route) {
 }
 
 void tune(int socket, const ::sockaddr_storage& peer) noexcept {
+  if (peer.ss_family == AF_UNIX) {
+    return;
+  }
   // Requests and acknowledgements are small and waited for.
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);

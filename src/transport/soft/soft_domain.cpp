@@ -62,10 +62,10 @@ std::expected<std::unique_ptr<QueuePair>, Error> SoftDomain::create_queue_pair(
       .max_rd_atomic = std::nullopt,
       .soft = messages::SoftEndpoint{.address = engine_->advertised_address,
                                      .port = engine_->port,
-                                     .unix_name = {},
+                                     .unix_name = engine_->unix_name,
                                      .token = messages::random_bytes<16>()}};
-  auto core = std::make_shared<QueuePairCore>(endpoint, regions_, config, *std::move(channel),
-                                              engine_->data);
+  auto core =
+      std::make_shared<QueuePairCore>(endpoint, regions_, config, *std::move(channel), engine_);
   engine_->queue_pairs.bind(number, core);
   return std::make_unique<SoftQueuePair>(std::move(core), engine_);
 }

@@ -12,6 +12,7 @@
 
 #include <asio/io_context.hpp>
 
+#include "transport/soft/path_policy.hpp"
 #include "transport/transport.hpp"
 
 namespace danaus::transport::soft {
@@ -25,6 +26,8 @@ struct SoftEngineConfig {
   std::string advertised_address;
   /// Threads of the passive side.
   unsigned responders = 2;
+  /// How bytes may go to peers, and be fetched by them.
+  PathPolicy paths = PathPolicy::automatic;
   /// How many soft devices to offer: soft0, soft1, …
   unsigned devices = 1;
   /// From accepting a connection until its hello is there and its queue pair takes requests. An RC

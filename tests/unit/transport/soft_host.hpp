@@ -15,7 +15,7 @@ namespace danaus::transport::testing {
 
 class SoftHost {
  public:
-  SoftHost() : engine_{config(), data_}, devices_{engine_.devices()} {
+  explicit SoftHost(soft::PathPolicy paths) : engine_{config(paths), data_}, devices_{engine_.devices()} {
     threads_.emplace_back([this] { data_.run(); });
     for (auto* context : engine_.responder_contexts()) {
       threads_.emplace_back([context] { context->run(); });
@@ -35,8 +35,9 @@ class SoftHost {
   [[nodiscard]] Device& device() { return *devices_.front(); }
 
  private:
-  static soft::SoftEngineConfig config() {
+  static soft::SoftEngineConfig config(soft::PathPolicy paths) {
     soft::SoftEngineConfig config;
+    config.paths = paths;
     config.listen_address = "127.0.0.1";
     config.advertised_address = "127.0.0.1";
     return config;

@@ -60,7 +60,7 @@ TEST_F(QueuePairTest, DescribesItself) {
   EXPECT_NE(descriptor.qp_num, 0U);
   EXPECT_NE(descriptor.peer_qp_num, 0U);
   EXPECT_EQ(descriptor.incarnation, b_.incarnation());
-  EXPECT_EQ(queue_pair.path(), "tcp");
+  EXPECT_EQ(queue_pair.path(), "copy");
 }
 
 TEST_F(QueuePairTest, MayGetFromAReadOnlyBufferAndPutNothingIntoIt) {

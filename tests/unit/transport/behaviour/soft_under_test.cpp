@@ -9,6 +9,8 @@ namespace {
 
 class SoftUnderTest : public TransportUnderTest {
  public:
+  explicit SoftUnderTest(soft::PathPolicy paths) : hosts_{{SoftHost{paths}, SoftHost{paths}}} {}
+
   [[nodiscard]] std::unique_ptr<Domain> open_domain(Side side) override {
     return hosts_.at(static_cast<std::size_t>(side)).device().open().value();
   }
@@ -20,6 +22,7 @@ class SoftUnderTest : public TransportUnderTest {
     info.soft.emplace();
     info.soft->address = "127.0.0.1";
     info.soft->port = 9;
+    info.soft->unix_name = "@danaus-00000000000000000000000000000000";
     return info;
   }
 
@@ -36,8 +39,12 @@ class SoftUnderTest : public TransportUnderTest {
 
 }  // namespace
 
-std::unique_ptr<TransportUnderTest> make_soft_under_test() {
-  return std::make_unique<SoftUnderTest>();
+std::unique_ptr<TransportUnderTest> make_soft_over_tcp() {
+  return std::make_unique<SoftUnderTest>(soft::PathPolicy::tcp);
+}
+
+std::unique_ptr<TransportUnderTest> make_soft_by_copy() {
+  return std::make_unique<SoftUnderTest>(soft::PathPolicy::copy);
 }
 
 }  // namespace danaus::transport::testing

@@ -7,7 +7,8 @@
 namespace danaus::transport::testing {
 
 std::vector<Transport> all_transports() {
-  return {{.name = "soft", .make = make_soft_under_test}};
+  return {{.name = "soft_tcp", .make = make_soft_over_tcp},
+          {.name = "soft_copy", .make = make_soft_by_copy}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, TransportBehaviour, ::testing::ValuesIn(all_transports()),

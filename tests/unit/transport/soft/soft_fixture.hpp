@@ -53,11 +53,13 @@ class RunningEngine {
   RunningEngine& operator=(const RunningEngine&) = delete;
   ~RunningEngine() { stop(); }
 
-  static SoftEngineConfig loopback() {
+  static SoftEngineConfig loopback() { return within_host(PathPolicy::tcp); }
+  static SoftEngineConfig within_host(PathPolicy paths) {
     return {.listen_address = "127.0.0.1",
             .listen_port = 0,
             .advertised_address = "127.0.0.1",
             .responders = 2,
+            .paths = paths,
             .devices = 1,
             .hello_timeout = std::chrono::seconds{5}};
   }
