@@ -50,7 +50,6 @@ class Worker(harness.CommandTest):
         self.assertIn("--advertise", self.refused(2, *base[:3], "--bind", "tcp://0.0.0.0:*"))
         self.assertIn('did you mean "--insecure"', self.refused(2, *base, "--insecur"))
         # Those of later releases are not there yet.
-        self.refused(2, *base, "--soft-path", "copy")
         self.refused(2, *base, "--keyring", "keys")
         path = os.path.join(self.folder(), "worker.toml")
         with open(path, "w") as file:
