@@ -1,6 +1,5 @@
 #include "transport/soft/requester.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -47,13 +46,12 @@ WorkCompletion completion_of(const WorkRequest& request, CompletionStatus status
 Requester::Requester(std::shared_ptr<const RegionTable> regions, std::uint32_t max_send_wr,
                      std::shared_ptr<EngineState> engine)
     : regions_{std::move(regions)},
-      engine_{std::move(engine)},
       outstanding_{max_send_wr},
-      completions_{max_send_wr} {}
+      completions_{max_send_wr},
+      connection_{std::move(engine)} {}
 
 void Requester::connect(std::vector<Route> routes, const Hello& hello) {
-  routes_ = std::move(routes);
-  hello_ = encode(hello);
+  connection_.set_routes(std::move(routes), hello);
 }
 
 void Requester::post(const WorkRequest& request) {
@@ -67,7 +65,7 @@ void Requester::post(const WorkRequest& request) {
                                 .copied = false,
                                 .region = nullptr,
                                 .failure = std::nullopt});
-  if (!socket_) {
+  if (!connection_.is_open()) {
     dial_next();
   }
 }
@@ -77,15 +75,8 @@ std::uint32_t Requester::free_slots() const noexcept {
                                     completions_.size());
 }
 
-std::string_view Requester::path() const noexcept {
-  if (routes_.empty()) {
-    return "tcp";
-  }
-  return routes_[next_route_ == 0 ? 0 : next_route_ - 1].path;
-}
-
 bool Requester::wants_to_send() const noexcept {
-  return !failed_ && !send_broken_ && !probing_ && sending_ < outstanding_.size() &&
+  return !failed_ && !send_broken_ && !connection_.probing() && sending_ < outstanding_.size() &&
          !outstanding_[sending_].failure && !has_to_wait();
 }
 
@@ -104,11 +95,11 @@ std::size_t Requester::take(std::span<WorkCompletion> completions) noexcept {
 }
 
 bool Requester::peer_hung_up() const noexcept {
-  if (!socket_ || !outstanding_.empty()) {
+  if (!connection_.is_open() || !outstanding_.empty()) {
     return false;
   }
   std::byte byte{};
-  const ssize_t count = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t count = ::recv(connection_.socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return count >= 0 || (!would_block(errno) && errno != EINTR);
 }
 
@@ -122,8 +113,8 @@ void Requester::send(std::uint64_t& budget) {
         current.failure = CompletionStatus::local_protection_error;
         break;
       }
-      current.copied =
-          peer_ && !is_atomic(current.request.opcode) && current.request.length >= copy_threshold;
+      current.copied = connection_.peer() != nullptr && !is_atomic(current.request.opcode) &&
+                       current.request.length >= copy_threshold;
     }
     if (send_some(current, budget) == Flow::stopped) {
       break;
@@ -184,8 +175,8 @@ Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget
     parts[count++] = {start, static_cast<std::size_t>(length)};
     wanted += length;
   };
-  if (hello_sent_ < hello_.size()) {
-    add(hello_.data() + hello_sent_, hello_.size() - hello_sent_);
+  if (const auto hello = connection_.hello_left(); !hello.empty()) {
+    add(hello.data(), hello.size());
   }
   if (sent_ < header.size()) {
     add(header.data() + sent_, header.size() - sent_);
@@ -202,7 +193,7 @@ Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget
   ::msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
-  const ssize_t result = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t result = ::sendmsg(connection_.socket(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (result >= 0) {
     const auto sent = static_cast<std::uint64_t>(result);
     advance_send(current, sent, budget);
@@ -223,8 +214,8 @@ Requester::Flow Requester::send_some(Outstanding& current, std::uint64_t& budget
 
 void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
                              std::uint64_t& budget) {
-  const std::uint64_t of_hello = std::min<std::uint64_t>(sent, hello_.size() - hello_sent_);
-  hello_sent_ += static_cast<std::size_t>(of_hello);
+  const std::uint64_t of_hello = std::min<std::uint64_t>(sent, connection_.hello_left().size());
+  connection_.hello_sent(static_cast<std::size_t>(of_hello));
   sent -= of_hello;
   const std::uint64_t before = sent_;
   sent_ += sent;
@@ -244,21 +235,18 @@ void Requester::advance_send(const Outstanding& current, std::uint64_t sent,
 
 std::size_t Requester::begin_read() noexcept {
   const bool all_sent = sending_ == outstanding_.size() && !send_broken_;
-  if (failed_ || reading_ || probing_ || outstanding_.empty() || !all_sent ||
+  if (failed_ || reading_ || connection_.probing() || outstanding_.empty() || !all_sent ||
       chunk_remaining_ != 0 || grant_ != 0 ||
       expects_data(outstanding_.front().request, outstanding_.front().copied)) {
     return 0;
   }
-  if (!blocking_) {
-    blocking_ = block_receives(socket_.get(), read_limit);
-  }
-  reading_ = blocking_;
+  reading_ = connection_.block(read_limit);
   return reading_ ? frames_expected() * sizeof(Response) - inbox_size_ : 0;
 }
 
 void Requester::end_read(std::span<const std::byte> bytes) {
   reading_ = false;
-  closing_.reset();
+  connection_.reading_ended();
   if (!failed_ && !bytes.empty()) {
     std::ranges::copy(bytes, inbox_.begin() + static_cast<std::ptrdiff_t>(inbox_size_));
     inbox_size_ += bytes.size();
@@ -272,7 +260,7 @@ void Requester::receive(std::uint64_t& budget) {
   }
   while (!failed_ && !outstanding_.empty()) {
     Flow flow = Flow::stopped;
-    if (probing_) {
+    if (connection_.probing()) {
       flow = receive_probe();
     } else if (grant_ != 0) {
       flow = copy_payload(budget);
@@ -299,7 +287,8 @@ std::size_t Requester::frames_expected() const noexcept {
 
 Requester::Flow Requester::receive_frames() {
   const std::size_t wanted = frames_expected() * sizeof(Response) - inbox_size_;
-  const ssize_t result = ::recv(socket_.get(), inbox_.data() + inbox_size_, wanted, MSG_DONTWAIT);
+  const ssize_t result =
+      ::recv(connection_.socket(), inbox_.data() + inbox_size_, wanted, MSG_DONTWAIT);
   if (result <= 0) {
     return after_receive_error(result == 0 ? 0 : errno);
   }
@@ -331,7 +320,7 @@ Requester::Flow Requester::receive_payload(std::uint64_t& budget) {
   ::msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = whole ? 2 : 1;
-  const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  const ssize_t result = ::recvmsg(connection_.socket(), &message, MSG_DONTWAIT);
   if (result <= 0) {
     return after_receive_error(result == 0 ? 0 : errno);
   }
@@ -474,7 +463,8 @@ Requester::Flow Requester::copy_payload(std::uint64_t& budget) {
     return Flow::stopped;
   }
   const std::uint64_t local = request.local_address + current.received;
-  const auto result = peer_->copy(local, request.remote_address + current.received, wanted, grant_);
+  const auto result =
+      connection_.peer()->copy(local, request.remote_address + current.received, wanted, grant_);
   if (!result) {
     fail(after_copy_error(result.error().value(), local));
     return Flow::stopped;
@@ -509,83 +499,36 @@ CompletionStatus Requester::after_copy_error(int error, std::uint64_t own_addres
   }
 }
 
-// Tells the peer where to find our nonce. False when it cannot be told.
-bool Requester::begin_probe() {
-  const auto probe = encode(engine_->nonce.probe());
-  // The first that this connection sends: there is room.
-  const ssize_t sent =
-      ::send(socket_.get(), probe.data(), probe.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  probing_ = sent == static_cast<ssize_t>(probe.size());
-  return probing_;
-}
-
 Requester::Flow Requester::receive_probe() {
-  const ssize_t result =
-      ::recv(socket_.get(), inbox_.data() + inbox_size_, sizeof(Probe) - inbox_size_, MSG_DONTWAIT);
-  if (result <= 0) {
-    return after_receive_error(result == 0 ? 0 : errno);
+  switch (connection_.receive_probe()) {
+    case ProbeOutcome::waiting:
+    case ProbeOutcome::open:
+      break;
+    case ProbeOutcome::refused:
+      dial_next();
+      break;
+    case ProbeOutcome::lost:
+      connection_lost();
+      break;
+    case ProbeOutcome::garbage:
+      fail(CompletionStatus::bad_response);
+      break;
   }
-  inbox_size_ += static_cast<std::size_t>(result);
-  if (inbox_size_ < sizeof(Probe)) {
-    return Flow::stopped;
-  }
-  inbox_size_ = 0;
-  const auto theirs = decode_probe(std::span{inbox_}.first<sizeof(Probe)>());
-  if (!theirs) {
-    fail(CompletionStatus::bad_response);
-    return Flow::stopped;
-  }
-  std::error_code reason{static_cast<int>(theirs->failure), std::generic_category()};
-  if (!reason) {
-    auto peer = reach(socket_.get(), *theirs);
-    if (peer) {
-      peer_ = *std::move(peer);
-      probing_ = false;
-      return Flow::stopped;
-    }
-    reason = peer.error();
-  }
-  refuse_copies(reason);
-  dial_next();
+  // What can be sent from now on is sent by the next to send.
   return Flow::stopped;
-}
-
-// A slower way is taken: that is said once, and shown by `path`.
-void Requester::refuse_copies(const std::error_code& reason) {
-  count(engine_->counters.refused_copies);
-  if (!engine_->refusal_told.exchange(true)) {
-    spdlog::warn(
-        "soft: copies within this host are refused: {}; bytes go over TCP where that is allowed. "
-        "Both processes need the same user and PID namespace, and leave of Yama "
-        "(kernel.yama.ptrace_scope) and seccomp to call process_vm_readv(2). Told once",
-        reason.message());
-  }
 }
 
 // -- the connection -------------------------------------------------------------------------------
 
 void Requester::dial_next() {
-  probing_ = false;
-  inbox_size_ = 0;
-  while (next_route_ < routes_.size()) {
-    const Route& route = routes_[next_route_++];
-    auto socket = dial(route);
-    if (socket) {
-      socket_ = *std::move(socket);
-      blocking_ = false;
-      send_broken_ = false;
-      if (route.address.ss_family != AF_UNIX || begin_probe()) {
-        return;
-      }
-    }
+  send_broken_ = false;
+  if (!connection_.dial_next()) {
+    fail(CompletionStatus::retry_exceeded);
   }
-  fail(CompletionStatus::retry_exceeded);
 }
 
 void Requester::connection_lost() {
-  const bool never_established = hello_sent_ == 0;
-  if (never_established && next_route_ < routes_.size()) {
-    socket_.reset();
+  if (!connection_.introduced() && connection_.has_next_route()) {
     dial_next();
     return;
   }
@@ -610,24 +553,7 @@ void Requester::fail(CompletionStatus status) noexcept {
     return;
   }
   failed_ = true;
-  if (socket_ && probing_) {
-    // So that the peer knows who goes away.
-    static_cast<void>(
-        ::send(socket_.get(), hello_.data(), hello_.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
-  if (socket_ && !outstanding_.empty()) {
-    // Work is under way that nobody waits for any more: reset the connection instead of letting the
-    // kernel deliver what it has buffered.
-    const ::linger now{.l_onoff = 1, .l_linger = 0};
-    static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now));
-  }
-  if (reading_) {
-    // Closed, its number could come to mean another socket to whoever reads.
-    static_cast<void>(::shutdown(socket_.get(), SHUT_RD));
-    closing_ = std::move(socket_);
-  }
-  socket_.reset();
-  probing_ = false;
+  connection_.close(/*abandoned=*/!outstanding_.empty(), /*being_read=*/reading_);
   grant_ = 0;
   inbox_size_ = 0;
   chunk_remaining_ = 0;

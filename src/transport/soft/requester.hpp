@@ -15,13 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/soft/engine_state.hpp"
-#include "transport/soft/file_descriptor.hpp"
 #include "transport/soft/frame.hpp"
-#include "transport/soft/peer_process.hpp"
 #include "transport/soft/region_table.hpp"
+#include "transport/soft/requester_connection.hpp"
 #include "transport/soft/ring.hpp"
-#include "transport/soft/route.hpp"
 #include "transport/types.hpp"
 
 namespace danaus::transport::soft {
@@ -84,11 +81,10 @@ class Requester {
   [[nodiscard]] bool wants_to_send() const noexcept;
   [[nodiscard]] std::uint32_t free_slots() const noexcept;
   /// -1 while there is no connection.
-  [[nodiscard]] int socket() const noexcept { return socket_.get(); }
-  /// How many sockets there have been: tells a new one from an old one of the same number.
-  [[nodiscard]] std::size_t dials() const noexcept { return next_route_; }
-  /// How the bytes go, or would.
-  [[nodiscard]] std::string_view path() const noexcept;
+  [[nodiscard]] int socket() const noexcept { return connection_.socket(); }
+  /// As RequesterConnection.
+  [[nodiscard]] std::size_t dials() const noexcept { return connection_.dials(); }
+  [[nodiscard]] std::string_view path() const noexcept { return connection_.path(); }
 
  private:
   struct Outstanding {
@@ -115,7 +111,6 @@ class Requester {
   Flow receive_probe();
   Flow copy_payload(std::uint64_t& budget);
   [[nodiscard]] CompletionStatus after_copy_error(int error, std::uint64_t own_address) noexcept;
-  void refuse_copies(const std::error_code& reason);
   Flow receive_frames();
   Flow receive_payload(std::uint64_t& budget);
   Flow handle_inbox();
@@ -125,35 +120,22 @@ class Requester {
   Flow after_receive_error(int error);
   void connection_lost();
   void dial_next();
-  [[nodiscard]] bool begin_probe();
   void finish_front(CompletionStatus status) noexcept;
   [[nodiscard]] std::size_t frames_expected() const noexcept;
 
   std::shared_ptr<const RegionTable> regions_;
-  // Shared, as it may end before this does.
-  std::shared_ptr<EngineState> engine_;
   Ring<Outstanding> outstanding_;
   Ring<WorkCompletion> completions_;
   std::uint32_t next_sequence_ = 0;
   /// Mostly the same as before, and then not looked up.
   std::shared_ptr<Region> last_region_;
 
-  FileDescriptor socket_;
-  std::vector<Route> routes_;
-  std::size_t next_route_ = 0;
-  std::array<std::byte, sizeof(Hello)> hello_{};
-
-  /// Our probe is sent, the peer's has not come.
-  bool probing_ = false;
-  /// Whose memory may be read, within one host.
-  std::optional<PeerProcess> peer_;
+  RequesterConnection connection_;
   /// Where the oldest request's rkey stands, once it may be copied; 0: no copying is under way.
   std::uint64_t grant_ = 0;
   /// Gets by copy that are wholly sent and not over. What changes memory waits for them.
   std::size_t copied_gets_ = 0;
 
-  /// Bytes of `hello_` sent on this connection.
-  std::size_t hello_sent_ = 0;
   /// Index of the first work request that is not wholly sent, and how much of it is, header
   /// included.
   std::size_t sending_ = 0;
@@ -163,10 +145,6 @@ class Requester {
   bool failed_ = false;
   /// Between `begin_read` and `end_read`.
   bool reading_ = false;
-  /// `socket_` waits in a receive without MSG_DONTWAIT, for `read_limit`.
-  bool blocking_ = false;
-  /// Failed while it was read from.
-  FileDescriptor closing_;
 
   /// Frames read ahead, never payload: a frame at its end may be incomplete.
   std::array<std::byte, inbox_frames * sizeof(Response)> inbox_{};
