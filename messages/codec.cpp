@@ -106,6 +106,7 @@ DANAUS_WIRE_TYPE(DeviceInfo);
 DANAUS_WIRE_TYPE(NamedBuffer);
 DANAUS_WIRE_TYPE(LocalRange);
 DANAUS_WIRE_TYPE(TransferResult);
+DANAUS_WIRE_TYPE(AtomicResult);
 DANAUS_WIRE_TYPE(ConnectPeerResult);
 DANAUS_WIRE_TYPE(QueuePairStats);
 DANAUS_WIRE_TYPE(Stats);

@@ -68,6 +68,33 @@ struct Transfer {
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
+/// One atomic on 8 bytes of a buffer of anyone, carried out by the manager that is asked.
+struct Atomic {
+  static constexpr std::string_view name = "Atomic";
+  using Reply = AtomicResult;
+
+  /// "fetch_add" (takes `add`) or "compare_swap" (takes `compare` and `swap`).
+  std::string op;
+  RdmaBuffer remote;
+  /// Into the remote buffer, in bytes; where that leads is a multiple of 8.
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> add;
+  std::optional<std::uint64_t> compare;
+  std::optional<std::uint64_t> swap;
+  std::uint32_t timeout_ms = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{required("op", &Atomic::op),
+                      required("remote", &Atomic::remote),
+                      defaulted("offset", &Atomic::offset),
+                      defaulted("add", &Atomic::add),
+                      defaulted("compare", &Atomic::compare),
+                      defaulted("swap", &Atomic::swap),
+                      required("timeout_ms", &Atomic::timeout_ms)};
+  }
+  friend bool operator==(const Atomic&, const Atomic&) = default;
+};
+
 struct GetStats {
   static constexpr std::string_view name = "GetStats";
   using Reply = Stats;
@@ -149,7 +176,7 @@ struct ClosePeer {
   friend bool operator==(const ClosePeer&, const ClosePeer&) = default;
 };
 
-using ServiceMessage = std::variant<ListDevices, ListBuffers, LookupBuffer, Transfer, GetStats,
-                                    ConnectPeer, PeerReady, AbandonPeer, ClosePeer>;
+using ServiceMessage = std::variant<ListDevices, ListBuffers, LookupBuffer, Transfer, Atomic,
+                                    GetStats, ConnectPeer, PeerReady, AbandonPeer, ClosePeer>;
 
 }  // namespace danaus::messages

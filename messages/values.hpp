@@ -191,6 +191,23 @@ struct TransferResult {
   friend bool operator==(const TransferResult&, const TransferResult&) = default;
 };
 
+/// What an Atomic found.
+struct AtomicResult {
+  /// What was there before it.
+  std::uint64_t value = 0;
+  /// "soft" or "verbs".
+  std::string transport;
+  /// How it went, e.g. "tcp".
+  std::string path;
+
+  static constexpr auto fields() {
+    return std::tuple{required("value", &AtomicResult::value),
+                      required("transport", &AtomicResult::transport),
+                      required("path", &AtomicResult::path)};
+  }
+  friend bool operator==(const AtomicResult&, const AtomicResult&) = default;
+};
+
 /// The passive side's answer to ConnectPeer.
 struct ConnectPeerResult {
   QpInfo endpoint;

@@ -43,8 +43,10 @@ void declare(CLI::App& app, InjectOptions& options) {
   app.add_option("MESSAGE", options.message, "The message's name")->type_name("");
   app.add_option("JSON", options.fields, "Its fields as a JSON object; - reads standard input")
       ->type_name("");
-  add_duration(app, "--timeout", options.timeout,
-               "How long to wait for the reply; a Transfer is waited for as long as it may take")
+  add_duration(
+      app, "--timeout", options.timeout,
+      "How long to wait for the reply; a Transfer or an Atomic is waited for as long as it "
+      "may take")
       ->default_str("5s");
   app.add_option("--identity", options.identity, "Who to speak as");
   app.add_option("--incarnation", options.incarnation,
@@ -67,14 +69,21 @@ std::string catalog_text() {
   return text;
 }
 
-/// A Transfer names its own time; its reply is worth waiting for somewhat longer.
+/// What names its own time: its reply is worth waiting for somewhat longer.
+std::uint32_t own_time_of(const messages::ServiceMessage& message) {
+  if (const auto* transfer = std::get_if<messages::Transfer>(&message)) {
+    return transfer->timeout_ms;
+  }
+  const auto* atomic = std::get_if<messages::Atomic>(&message);
+  return atomic != nullptr ? atomic->timeout_ms : 0;
+}
+
 milliseconds timeout_of(const InjectOptions& options, const messages::Message& message) {
   if (options.timeout) {
     return *options.timeout;
   }
   const auto* service = std::get_if<messages::ServiceMessage>(&message);
-  const auto* transfer = service != nullptr ? std::get_if<messages::Transfer>(service) : nullptr;
-  return default_timeout + milliseconds{transfer != nullptr ? transfer->timeout_ms : 0};
+  return default_timeout + milliseconds{service != nullptr ? own_time_of(*service) : 0};
 }
 
 std::string fields_of(const InjectOptions& options) {

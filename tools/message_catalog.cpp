@@ -42,6 +42,8 @@ constexpr std::string_view struct_name<messages::LocalRange> = "LocalRange";
 template <>
 constexpr std::string_view struct_name<messages::TransferResult> = "TransferResult";
 template <>
+constexpr std::string_view struct_name<messages::AtomicResult> = "AtomicResult";
+template <>
 constexpr std::string_view struct_name<messages::ConnectPeerResult> = "ConnectPeerResult";
 template <>
 constexpr std::string_view struct_name<messages::QueuePairStats> = "QueuePairStats";

@@ -24,9 +24,9 @@ struct BufferKeys;
 
 /// What peers may do with a registered buffer.
 enum class PeerAccess : std::uint8_t {
-  /// Put and get.
+  /// Put, get and atomics.
   read_write,
-  /// Get alone; a put is refused with RemoteAccessError and changes nothing.
+  /// Get alone; all else is refused with RemoteAccessError and changes nothing.
   read_only,
 };
 

@@ -56,6 +56,14 @@ class Worker {
   void put(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
   void get(const BufferSlice& local, const RemoteBuffer& remote, std::chrono::milliseconds timeout);
 
+  /// One atomic, connecting first where there is no connection; returns what was there before: see
+  /// QueuePair.
+  std::uint64_t fetch_add(const RemoteBuffer& remote, std::uint64_t offset, std::uint64_t value,
+                          std::chrono::milliseconds timeout);
+  std::uint64_t compare_swap(const RemoteBuffer& remote, std::uint64_t offset,
+                             std::uint64_t expected, std::uint64_t desired,
+                             std::chrono::milliseconds timeout);
+
   /// An empty list of puts and gets, to be carried out as a whole.
   [[nodiscard]] Batch batch();
 

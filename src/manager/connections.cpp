@@ -10,8 +10,11 @@ namespace {
 /// A queue pair and the domain that it lives in, which must go after it, whoever lets go last.
 struct DomainQueuePair {
   DomainQueuePair(std::shared_ptr<transport::Domain> owner,
-                  std::unique_ptr<transport::QueuePair> queue_pair, std::string peer)
-      : domain{std::move(owner)}, operations{std::move(queue_pair), std::move(peer)} {}
+                  std::unique_ptr<transport::QueuePair> queue_pair, std::string peer,
+                  std::uint32_t slots)
+      : domain{std::move(owner)},
+        operations{std::move(queue_pair), std::move(peer),
+                   std::make_unique<transport::AtomicResults>(*domain, slots)} {}
   std::shared_ptr<transport::Domain> domain;
   transport::OperationQueue operations;
 };
@@ -38,7 +41,8 @@ Connections::create(QueuePairKey key) {
     if (!queue_pair) {
       return std::unexpected{std::move(queue_pair).error()};
     }
-    auto holder = std::make_shared<DomainQueuePair>(domain, *std::move(queue_pair), peer);
+    auto holder =
+        std::make_shared<DomainQueuePair>(domain, *std::move(queue_pair), peer, config.max_send_wr);
     return std::shared_ptr<transport::OperationQueue>{holder, &holder->operations};
   };
   Result created = co_await work.run(std::move(create_queue_pair));

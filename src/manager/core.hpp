@@ -59,6 +59,7 @@ class Core {
   Answer<messages::ListBuffers> handle(Envelope envelope, messages::ListBuffers message);
   Answer<messages::LookupBuffer> handle(Envelope envelope, messages::LookupBuffer message);
   Answer<messages::Transfer> handle(Envelope envelope, messages::Transfer message);
+  Answer<messages::Atomic> handle(Envelope envelope, messages::Atomic message);
   Answer<messages::GetStats> handle(Envelope envelope, messages::GetStats message);
   Answer<messages::ConnectPeer> handle(Envelope envelope, messages::ConnectPeer message);
   Answer<messages::PeerReady> handle(Envelope envelope, messages::PeerReady message);

@@ -19,8 +19,11 @@ struct Counters {
   std::uint64_t buffers_registered = 0;
   std::uint64_t buffers_released = 0;
   std::uint64_t unknown_buffers_released = 0;
+  std::uint64_t atomics = 0;
+  std::uint64_t atomics_failed = 0;
   std::uint64_t transfers = 0;
   std::uint64_t transfers_failed = 0;
+  /// Transfers and atomics.
   std::uint64_t transfers_refused_busy = 0;
 
   [[nodiscard]] std::map<std::string, std::uint64_t> by_name() const {
@@ -35,6 +38,8 @@ struct Counters {
             {"manager.buffers_registered", buffers_registered},
             {"manager.buffers_released", buffers_released},
             {"manager.unknown_buffers_released", unknown_buffers_released},
+            {"manager.atomics", atomics},
+            {"manager.atomics_failed", atomics_failed},
             {"manager.transfers", transfers},
             {"manager.transfers_failed", transfers_failed},
             {"manager.transfers_refused_busy", transfers_refused_busy}};

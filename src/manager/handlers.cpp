@@ -98,6 +98,10 @@ Core::Answer<messages::Transfer> Core::handle(Envelope envelope, messages::Trans
   return transfers.run(std::move(message), envelope.deadline);
 }
 
+Core::Answer<messages::Atomic> Core::handle(Envelope envelope, messages::Atomic message) {
+  return transfers.run(std::move(message), envelope.deadline);
+}
+
 Core::Answer<messages::GetStats> Core::handle(Envelope /*envelope*/,
                                               messages::GetStats /*message*/) {
   co_return stats();

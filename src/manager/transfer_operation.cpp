@@ -78,12 +78,12 @@ asio::awaitable<void> TransferOperation::carry_out(std::shared_ptr<TransferOpera
   }
   // Past the deadline `wait` does not wait: it moves the queue pair to ERR and drains it, so that
   // nothing touches the memory when the Timeout is reported.
-  const std::expected<void, Error> ended =
-      result ? std::move(result->outcome) : operations_->wait(*id, deadline_);
-  if (ended) {
-    outcome_ = Clock::now() - start;
+  const transport::OperationResult ended =
+      result ? *std::move(result) : operations_->wait_for_result(*id, deadline_);
+  if (ended.outcome) {
+    outcome_ = Done{.taken = Clock::now() - start, .value = ended.value};
   } else {
-    outcome_ = std::unexpected{ended.error()};
+    outcome_ = std::unexpected{ended.outcome.error()};
   }
 }
 

@@ -22,7 +22,14 @@ namespace danaus::manager {
 /// Shared by the coroutine on `data` and the one that awaits it on `mailbox`: either may end first.
 class TransferOperation : public std::enable_shared_from_this<TransferOperation> {
  public:
-  using Outcome = std::expected<std::chrono::duration<double>, Error>;
+  /// What came of it.
+  struct Done {
+    /// From submission to completion.
+    std::chrono::duration<double> taken{};
+    /// Of an atomic.
+    std::uint64_t value = 0;
+  };
+  using Outcome = std::expected<Done, Error>;
 
   TransferOperation(std::shared_ptr<transport::OperationQueue> operations,
                     transport::Operation operation, Clock::time_point deadline,
@@ -31,7 +38,7 @@ class TransferOperation : public std::enable_shared_from_this<TransferOperation>
   TransferOperation& operator=(const TransferOperation&) = delete;
   ~TransferOperation() = default;
 
-  /// Carries it out; how long it took, from submission to completion. `mailbox` thread, once.
+  /// Carries it out. `mailbox` thread, once.
   asio::awaitable<Outcome> run();
 
   /// Ends it with `reason`; its queue pair goes to ERR. Any thread.

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
-
-#include "memory/address_range.hpp"
 
 namespace danaus::manager {
 namespace {
@@ -40,41 +37,25 @@ class Listing {
   std::shared_ptr<TransferOperation> operation_;
 };
 
-/// The remote buffer on each of its owner's devices, the primary one first.
-std::vector<messages::AlternateRegistration> all_registrations(const messages::RdmaBuffer& buffer) {
-  std::vector<messages::AlternateRegistration> all{
-      {buffer.device_name, buffer.transport, buffer.addr, buffer.rkey}};
-  all.insert(all.end(), buffer.alternates.begin(), buffer.alternates.end());
-  return all;
-}
-
-Error out_of_range(std::string_view which, std::uint64_t offset, std::uint64_t length,
-                   std::uint64_t size) {
-  return {ErrorCode::out_of_range,
-          fmt::format("{} bytes from offset {} do not lie within the {} buffer of {} bytes; check "
-                      "offset and length",
-                      length, offset, which, size)};
+/// 0 names no time of its own: the request's deadline holds.
+Clock::time_point deadline_of(std::uint32_t timeout_ms, Clock::time_point request_deadline) {
+  if (timeout_ms == 0) {
+    return request_deadline;
+  }
+  return std::min(Clock::now() + std::chrono::milliseconds{timeout_ms}, request_deadline);
 }
 
 }  // namespace
 
 asio::awaitable<std::expected<messages::TransferResult, Error>> Transfers::run(
     messages::Transfer transfer, Clock::time_point request_deadline) {
-  if (admitted_ >= max_transfers_) {
-    ++connections_.counters.transfers_refused_busy;
-    co_return std::unexpected{Error{
-        ErrorCode::busy,
-        fmt::format("{} transfers are running at {}, the most at once; try again when one has "
-                    "ended",
-                    admitted_, connections_.link.self().id)}};
+  if (auto admitted = admit(); !admitted) {
+    co_return std::unexpected{std::move(admitted).error()};
   }
   const Admission admission{admitted_};
-  // 0 names no time of its own: the request's deadline holds.
-  const Clock::time_point own_deadline =
-      transfer.timeout_ms == 0 ? request_deadline
-                               : Clock::now() + std::chrono::milliseconds{transfer.timeout_ms};
-  auto result =
-      co_await run_admitted(std::move(transfer), std::min(own_deadline, request_deadline));
+  const Clock::time_point deadline = deadline_of(transfer.timeout_ms, request_deadline);
+  auto work = run_admitted(std::move(transfer), deadline);
+  auto result = co_await std::move(work);
   ++connections_.counters.transfers;
   if (!result) {
     ++connections_.counters.transfers_failed;
@@ -84,89 +65,95 @@ asio::awaitable<std::expected<messages::TransferResult, Error>> Transfers::run(
 
 asio::awaitable<std::expected<messages::TransferResult, Error>> Transfers::run_admitted(
     messages::Transfer transfer, Clock::time_point deadline) {
-  const auto path = choose_path(transfer);
+  auto path = paths_.choose(transfer);
   if (!path) {
-    co_return std::unexpected{path.error()};
+    co_return std::unexpected{std::move(path).error()};
   }
-  const auto handle =
-      co_await queue_pairs_.request(transfer.remote.owner, transfer.remote.incarnation,
-                                    path->self_device, path->other_device, deadline);
+  auto work = carry_out(std::move(transfer.remote.owner), transfer.remote.incarnation,
+                        *std::move(path), deadline);
+  auto outcome = co_await std::move(work);
+  if (!outcome) {
+    co_return std::unexpected{std::move(outcome).error()};
+  }
+  co_return messages::TransferResult{.bytes = transfer.length,
+                                     .seconds = outcome->done.taken.count(),
+                                     .transport = std::move(outcome->transport),
+                                     .path = std::move(outcome->path)};
+}
+
+asio::awaitable<std::expected<messages::AtomicResult, Error>> Transfers::run(
+    messages::Atomic atomic, Clock::time_point request_deadline) {
+  if (auto admitted = admit(); !admitted) {
+    co_return std::unexpected{std::move(admitted).error()};
+  }
+  const Admission admission{admitted_};
+  const Clock::time_point deadline = deadline_of(atomic.timeout_ms, request_deadline);
+  auto work = run_admitted(std::move(atomic), deadline);
+  auto result = co_await std::move(work);
+  ++connections_.counters.atomics;
+  if (!result) {
+    ++connections_.counters.atomics_failed;
+  }
+  co_return result;
+}
+
+asio::awaitable<std::expected<messages::AtomicResult, Error>> Transfers::run_admitted(
+    messages::Atomic atomic, Clock::time_point deadline) {
+  auto path = paths_.choose(atomic);
+  if (!path) {
+    co_return std::unexpected{std::move(path).error()};
+  }
+  auto work = carry_out(std::move(atomic.remote.owner), atomic.remote.incarnation, *std::move(path),
+                        deadline);
+  auto outcome = co_await std::move(work);
+  if (!outcome) {
+    co_return std::unexpected{std::move(outcome).error()};
+  }
+  co_return messages::AtomicResult{.value = outcome->done.value,
+                                   .transport = std::move(outcome->transport),
+                                   .path = std::move(outcome->path)};
+}
+
+std::expected<void, Error> Transfers::admit() {
+  if (admitted_ < max_transfers_) {
+    return {};
+  }
+  ++connections_.counters.transfers_refused_busy;
+  return std::unexpected{
+      Error{ErrorCode::busy,
+            fmt::format("{} transfers and atomics are running at {}, the most at once; try again "
+                        "when one has ended",
+                        admitted_, connections_.link.self().id)}};
+}
+
+asio::awaitable<std::expected<Transfers::Outcome, Error>> Transfers::carry_out(
+    messages::ActorRef owner, messages::Incarnation incarnation, TransferPath path,
+    Clock::time_point deadline) {
+  const auto handle = co_await queue_pairs_.request(std::move(owner), incarnation, path.self_device,
+                                                    path.other_device, deadline);
   if (!handle) {
     co_return std::unexpected{handle.error()};
+  }
+  if (transport::is_atomic(path.operation.opcode)) {
+    auto prepare = [operations = handle->operations] { return operations->prepare_atomics(); };
+    auto prepared = co_await connections_.work.run(std::move(prepare));
+    if (!prepared) {
+      co_return std::unexpected{std::move(prepared).error()};
+    }
   }
   if (ended_) {
     co_return std::unexpected{*ended_};
   }
   const auto operation = std::make_shared<TransferOperation>(
-      handle->operations, path->operation, deadline, connections_.link.context(), data_);
+      handle->operations, path.operation, deadline, connections_.link.context(), data_);
   const Listing listing{running_, operation};
-  const auto taken = co_await operation->run();
-  if (!taken) {
-    co_return std::unexpected{taken.error()};
+  auto done = co_await operation->run();
+  if (!done) {
+    co_return std::unexpected{std::move(done).error()};
   }
-  co_return messages::TransferResult{.bytes = transfer.length,
-                                     .seconds = taken->count(),
-                                     .transport = handle->descriptor.transport,
-                                     .path = std::string{handle->operations->queue_pair().path()}};
-}
-
-std::expected<Transfers::Path, Error> Transfers::choose_path(
-    const messages::Transfer& transfer) const {
-  if (transfer.op != "put" && transfer.op != "get") {
-    return std::unexpected{Error{
-        ErrorCode::invalid_argument,
-        fmt::format("\"{}\" is no operation of Transfer; use \"put\" (local to remote) or \"get\" "
-                    "(remote to local)",
-                    transfer.op)}};
-  }
-  const RegisteredBuffer* const local = buffers_.table().find(transfer.local.buffer);
-  if (local == nullptr) {
-    return std::unexpected{
-        Error{ErrorCode::not_found,
-              fmt::format("{} offers no buffer named \"{}\"; ListBuffers shows those it offers",
-                          connections_.link.self().id, transfer.local.buffer),
-              {{"buffer", transfer.local.buffer}}}};
-  }
-  const std::uint64_t local_size = local->registration.buffer.size;
-  if (!memory::within(transfer.local.offset, transfer.length, local_size)) {
-    return std::unexpected{
-        out_of_range("local", transfer.local.offset, transfer.length, local_size)};
-  }
-  if (!memory::within(transfer.offset, transfer.length, transfer.remote.size)) {
-    return std::unexpected{
-        out_of_range("remote", transfer.offset, transfer.length, transfer.remote.size)};
-  }
-
-  const std::vector<messages::DeviceInfo> own = connections_.devices.for_registration();
-  std::vector<messages::AlternateRegistration> theirs = all_registrations(transfer.remote);
-  // RDMA before software, in the owner's order otherwise.
-  std::ranges::stable_partition(theirs, [](const auto& one) { return one.transport != "soft"; });
-  for (const messages::AlternateRegistration& remote : theirs) {
-    if (require_rdma_ && remote.transport == "soft") {
-      continue;
-    }
-    for (const messages::DeviceInfo& device : own) {
-      const auto lkey = local->registration.lkeys.find(device.name);
-      if (device.transport != remote.transport || lkey == local->registration.lkeys.end()) {
-        continue;
-      }
-      return Path{.self_device = device.name,
-                  .other_device = remote.device_name,
-                  .operation = {.opcode = transfer.op == "put" ? transport::Opcode::rdma_write
-                                                               : transport::Opcode::rdma_read,
-                                .local_address = local->range.address() + transfer.local.offset,
-                                .lkey = lkey->second,
-                                .remote_address = remote.addr + transfer.offset,
-                                .rkey = remote.rkey,
-                                .length = transfer.length}};
-    }
-  }
-  return std::unexpected{
-      Error{ErrorCode::transport_mismatch,
-            fmt::format("buffer \"{}\" here and buffer {} of {} are registered with no two devices "
-                        "of one transport{}; register both with a common one",
-                        transfer.local.buffer, transfer.remote.mr_id, transfer.remote.owner.id,
-                        require_rdma_ ? " (software is left out: RDMA is required)" : "")}};
+  co_return Outcome{.done = *done,
+                    .transport = handle->descriptor.transport,
+                    .path = std::string{handle->operations->queue_pair().path()}};
 }
 
 void Transfers::cancel_all(const Error& reason) {

@@ -1,5 +1,6 @@
 // Transfers: moves bytes for processes that only speak the wire, between a buffer offered here and
-// a buffer of anyone. Bounded in number; the bytes move on `data`. `mailbox` thread.
+// a buffer of anyone, and carries out their atomics. Bounded in number; the bytes move on `data`.
+// `mailbox` thread.
 #pragma once
 
 #include <expected>
@@ -14,6 +15,7 @@
 #include "manager/buffers.hpp"
 #include "manager/queue_pairs.hpp"
 #include "manager/transfer_operation.hpp"
+#include "manager/transfer_paths.hpp"
 #include "messages/service_message.hpp"
 
 namespace danaus::manager {
@@ -23,9 +25,8 @@ class Transfers {
   Transfers(std::size_t max_transfers, bool require_rdma, Connections& connections,
             Buffers& buffers, QueuePairs& queue_pairs, asio::io_context& data)
       : max_transfers_{max_transfers},
-        require_rdma_{require_rdma},
+        paths_{require_rdma, connections, buffers},
         connections_{connections},
-        buffers_{buffers},
         queue_pairs_{queue_pairs},
         data_{data} {}
 
@@ -34,25 +35,34 @@ class Transfers {
   asio::awaitable<std::expected<messages::TransferResult, Error>> run(
       messages::Transfer transfer, Clock::time_point request_deadline);
 
+  /// Counts among the transfers that run. Errors: as for them.
+  asio::awaitable<std::expected<messages::AtomicResult, Error>> run(
+      messages::Atomic atomic, Clock::time_point request_deadline);
+
   /// Ends those that run, their queue pairs go to ERR; none begins any more.
   void cancel_all(const Error& reason);
 
  private:
-  /// The devices that a transfer goes between, and the keys of both memories there.
-  struct Path {
-    std::string self_device;
-    std::string other_device;
-    transport::Operation operation;
+  /// How an operation went, and over what.
+  struct Outcome {
+    TransferOperation::Done done;
+    std::string transport;
+    std::string path;
   };
 
+  [[nodiscard]] std::expected<void, Error> admit();
+  asio::awaitable<std::expected<Outcome, Error>> carry_out(messages::ActorRef owner,
+                                                           messages::Incarnation incarnation,
+                                                           TransferPath path,
+                                                           Clock::time_point deadline);
   asio::awaitable<std::expected<messages::TransferResult, Error>> run_admitted(
       messages::Transfer transfer, Clock::time_point deadline);
-  [[nodiscard]] std::expected<Path, Error> choose_path(const messages::Transfer& transfer) const;
+  asio::awaitable<std::expected<messages::AtomicResult, Error>> run_admitted(
+      messages::Atomic atomic, Clock::time_point deadline);
 
   std::size_t max_transfers_;
-  bool require_rdma_;
+  TransferPaths paths_;
   Connections& connections_;
-  Buffers& buffers_;
   QueuePairs& queue_pairs_;
   asio::io_context& data_;
   std::size_t admitted_ = 0;

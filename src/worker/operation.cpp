@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "memory/address_range.hpp"
 #include "worker/device_choice.hpp"
 
 namespace danaus::worker {
@@ -21,7 +22,7 @@ Error not_registered(std::string_view what, std::string_view device) {
 std::expected<std::uint64_t, Error> bytes_to_move(transport::Opcode opcode,
                                                   std::uint64_t local_size,
                                                   std::uint64_t remote_size) {
-  const bool put = opcode == transport::Opcode::rdma_write;
+  const bool put = transport::is_write(opcode);
   const std::uint64_t source = put ? local_size : remote_size;
   const std::uint64_t destination = put ? remote_size : local_size;
   if (destination < source) {
@@ -63,6 +64,29 @@ std::expected<transport::Operation, Error> make_operation(transport::Opcode opco
                               .remote_address = registration->address,
                               .rkey = registration->rkey,
                               .length = *length};
+}
+
+std::expected<transport::Operation, Error> make_atomic(const AtomicRequest& request,
+                                                       const messages::RdmaBuffer& remote,
+                                                       std::string_view other_device) {
+  if (!memory::within(request.offset, transport::atomic_length, remote.size)) {
+    return std::unexpected{
+        Error{ErrorCode::out_of_range,
+              fmt::format("8 bytes from offset {} do not lie within the buffer of {} bytes of {}; "
+                          "check the offset",
+                          request.offset, remote.size, messages::to_string(remote.owner))}};
+  }
+  const auto registration = registration_with(remote, other_device);
+  if (!registration) {
+    return std::unexpected{
+        not_registered("buffer of " + messages::to_string(remote.owner), other_device)};
+  }
+  return transport::Operation{.opcode = request.opcode,
+                              .remote_address = registration->address + request.offset,
+                              .rkey = registration->rkey,
+                              .length = transport::atomic_length,
+                              .compare_add = request.compare_add,
+                              .swap = request.swap};
 }
 
 }  // namespace danaus::worker

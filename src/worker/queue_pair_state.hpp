@@ -9,6 +9,7 @@
 #include "danaus/queue_pair.hpp"
 #include "messages/values.hpp"
 #include "transport/operation_queue.hpp"
+#include "worker/operation.hpp"
 
 namespace danaus {
 
@@ -22,15 +23,18 @@ struct QueuePair::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  /// Checks that both buffers belong to this queue pair. Throws Error.
+  /// Check that the buffers belong to this queue pair. Throw Error.
   [[nodiscard]] transport::Operation prepare(transport::Opcode opcode, const BufferSlice& local,
                                              const RemoteBuffer& remote) const;
-  void run(transport::Opcode opcode, const BufferSlice& local, const RemoteBuffer& remote,
-           std::chrono::milliseconds timeout);
-  [[nodiscard]] std::uint64_t post(transport::Opcode opcode, const BufferSlice& local,
-                                   const RemoteBuffer& remote);
+  [[nodiscard]] transport::Operation prepare(const worker::AtomicRequest& request,
+                                             const RemoteBuffer& remote) const;
+  void check_remote(const RemoteBuffer& remote) const;
+
+  transport::OperationResult run(const transport::Operation& operation,
+                                 std::chrono::milliseconds timeout) const;
+  [[nodiscard]] std::uint64_t post(const transport::Operation& operation);
   [[nodiscard]] std::vector<Completion> poll(std::size_t max);
-  void wait(std::uint64_t id, std::chrono::milliseconds timeout);
+  Completion wait(std::uint64_t id, std::chrono::milliseconds timeout);
 
   // Shared with the manager's table and with everyone who asked for the same pair.
   std::shared_ptr<transport::OperationQueue> operations;
@@ -38,8 +42,9 @@ struct QueuePair::State {
   messages::Incarnation own_incarnation;
 
   std::mutex mutex;
-  // In the order in which they were posted, which is that in which they complete.
+  // Each in the order in which they were posted, which is that in which they complete.
   std::deque<transport::OperationId> posted;
+  std::deque<transport::OperationId> receives;
 };
 
 }  // namespace danaus

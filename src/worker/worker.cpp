@@ -131,6 +131,18 @@ void Worker::get(const BufferSlice& local, const RemoteBuffer& remote,
   impl_->core()->carry_out(Opcode::rdma_read, local.memory_, *local.keys_, remote.wire(), timeout);
 }
 
+std::uint64_t Worker::fetch_add(const RemoteBuffer& remote, std::uint64_t offset,
+                                std::uint64_t value, std::chrono::milliseconds timeout) {
+  return impl_->core()->carry_out(worker::fetch_add_request(offset, value), remote.wire(), timeout);
+}
+
+std::uint64_t Worker::compare_swap(const RemoteBuffer& remote, std::uint64_t offset,
+                                   std::uint64_t expected, std::uint64_t desired,
+                                   std::chrono::milliseconds timeout) {
+  return impl_->core()->carry_out(worker::compare_swap_request(offset, expected, desired),
+                                  remote.wire(), timeout);
+}
+
 Batch Worker::batch() {
   const auto core = impl_->core();
   return Batch{std::make_unique<Batch::State>(core, core->incarnation())};

@@ -11,7 +11,6 @@
 #include "transport/types.hpp"
 #include "worker/config_check.hpp"
 #include "worker/endpoint_plan.hpp"
-#include "worker/operation.hpp"
 
 namespace danaus::worker {
 
@@ -201,15 +200,33 @@ void WorkerCore::carry_out(transport::Opcode opcode, std::span<const std::byte> 
   const auto pair = value_or_throw(choose_device_pair(keys.devices, remote));
   const auto operation = value_or_throw(
       make_operation(opcode, memory, keys, pair.self_device, remote, pair.remote.device));
-  const ConnectionKey key{remote.owner.id, remote.incarnation, pair.self_device,
-                          pair.remote.device};
-  auto connection = connections_.find(key);
-  if (!connection) {
-    connection = connect(key, remote.owner, deadline);
-  }
+  const auto connection = connection_for(pair, remote, deadline);
   if (const auto outcome = connection->run(operation, deadline); !outcome) {
     throw Error{outcome.error()};
   }
+}
+
+std::uint64_t WorkerCore::carry_out(const AtomicRequest& request,
+                                    const messages::RdmaBuffer& remote,
+                                    std::chrono::milliseconds timeout) {
+  const auto deadline = deadline_after(timeout);
+  const auto pass = gate_.enter();
+  const auto pair = value_or_throw(choose_device_pair(local_devices_, remote));
+  const auto operation = value_or_throw(make_atomic(request, remote, pair.remote.device));
+  const auto connection = connection_for(pair, remote, deadline);
+  const auto result = connection->run_for_result(operation, deadline);
+  if (!result.outcome) {
+    throw Error{result.outcome.error()};
+  }
+  return result.value;
+}
+
+std::shared_ptr<transport::OperationQueue> WorkerCore::connection_for(
+    const DevicePair& pair, const messages::RdmaBuffer& remote, Clock::time_point deadline) {
+  const ConnectionKey key{remote.owner.id, remote.incarnation, pair.self_device,
+                          pair.remote.device};
+  auto connection = connections_.find(key);
+  return connection ? std::move(connection) : connect(key, remote.owner, deadline);
 }
 
 std::shared_ptr<transport::OperationQueue> WorkerCore::connect(const ConnectionKey& key,

@@ -25,6 +25,7 @@
 #include "worker/connection_cache.hpp"
 #include "worker/device_choice.hpp"
 #include "worker/local_buffer.hpp"
+#include "worker/operation.hpp"
 #include "worker/worker_threads.hpp"
 
 namespace danaus::worker {
@@ -67,6 +68,11 @@ class WorkerCore {
                  const BufferKeys& keys, const messages::RdmaBuffer& remote,
                  std::chrono::milliseconds timeout);
 
+  /// One atomic in the same way; what was there before.
+  [[nodiscard]] std::uint64_t carry_out(const AtomicRequest& request,
+                                        const messages::RdmaBuffer& remote,
+                                        std::chrono::milliseconds timeout);
+
   /// All of a batch; one outcome for each operation.
   [[nodiscard]] BatchOutcomes carry_out(const BatchPlan& plan, std::chrono::milliseconds timeout);
 
@@ -92,6 +98,8 @@ class WorkerCore {
   void release_unclaimed(std::expected<manager::Registration, Error> registration);
 
   asio::awaitable<std::expected<std::vector<messages::DeviceInfo>, Error>> list_devices();
+  [[nodiscard]] std::shared_ptr<transport::OperationQueue> connection_for(
+      const DevicePair& pair, const messages::RdmaBuffer& remote, Clock::time_point deadline);
   [[nodiscard]] std::shared_ptr<transport::OperationQueue> connect(const ConnectionKey& key,
                                                                    const messages::ActorRef& other,
                                                                    Clock::time_point deadline);

@@ -19,7 +19,7 @@ class Inject(harness.CommandTest):
         for name in ["RequestBuffer {addr: u64, size: u64} -> RdmaBuffer", "ReleaseBuffer",
                      "RequestQueuePair", "Connect ", "InitializeQP", "ConnectionInfo",
                      "ReleaseQueuePair", "GetQpState", "ListDevices", "ListBuffers", "LookupBuffer",
-                     "Transfer", "GetStats", "ConnectPeer", "PeerReady", "AbandonPeer", "ClosePeer"]:
+                     "Transfer", "Atomic ", "GetStats", "ConnectPeer", "PeerReady", "AbandonPeer", "ClosePeer"]:
             self.assertIn(name, listing.stdout.decode())
 
     def test_drives_the_stepwise_handshake_and_a_transfer_over_that_pair(self):
@@ -46,6 +46,22 @@ class Inject(harness.CommandTest):
         stats = self.inject(b, "GetStats")
         self.assertEqual([pair["queue_pair"]["qp_num"] for pair in stats["queue_pairs"]],
                          [endpoints[b]["qp_num"]])
+
+    def test_carries_out_atomics(self):
+        a = self.worker("a").ref
+        b = self.worker("b", "--buffer", "counters=16").ref
+        remote = self.inject(b, "LookupBuffer", {"name": "counters"})
+        add = {"op": "fetch_add", "remote": remote, "offset": 8, "add": 3, "timeout_ms": 10000}
+        self.assertEqual(self.inject(a, "Atomic", add)["value"], 0)
+        swap = {"op": "compare_swap", "remote": remote, "offset": 8, "compare": 3,
+                "swap": 18446744073709551615, "timeout_ms": 10000}
+        self.assertEqual(self.inject(a, "Atomic", swap)["value"], 3)
+        self.assertEqual(self.inject(a, "Atomic", {**add, "add": 0})["value"],
+                         18446744073709551615)
+        self.assertEqual(self.inject_err(a, "Atomic", {**add, "offset": 4})["code"],
+                         "InvalidArgument")
+        self.assertEqual(self.inject_err(a, "Atomic", {**add, "offset": 16})["code"],
+                         "OutOfRange")
 
     def test_drives_the_other_messages(self):
         a = self.worker("a", "--buffer", "b=1MiB").ref

@@ -1,4 +1,4 @@
-"""A program in another language drives real workers: every reply, every refusal, a Transfer.
+"""A program in another language drives real workers: every reply, every refusal, a Transfer, an Atomic.
 
 Usage: wire_test.py PATH_OF_DANAUS [unittest's arguments]
 """
@@ -186,6 +186,51 @@ class Transfers(WireTest):
                 self.assert_refused(code, self.peer.ask, self.left.ref, "Transfer",
                                     **{**fields, **wrong})
         self.assertEqual(self.peer.ask(self.left.ref, "Transfer", **fields)["bytes"], 16)
+
+
+class Atomics(WireTest):
+    workers = {"left": [], "right": ["--buffer", "counters=16"]}
+
+    def test_a_process_of_any_language_adds_and_swaps(self):
+        counters = self.peer.ask(self.right.ref, "LookupBuffer", name="counters")
+
+        def ask(op, **operands):
+            reply = self.peer.ask(self.left.ref, "Atomic", op=op, remote=counters, offset=8,
+                                  timeout_ms=10_000, **operands)
+            self.assertEqual(reply["transport"], "soft")
+            self.assertTrue(reply["path"])
+            return reply["value"]
+
+        self.assertEqual(ask("fetch_add", add=5), 0)
+        self.assertEqual(ask("fetch_add", add=2**64 - 1), 5)
+        self.assertEqual(ask("compare_swap", compare=5, swap=2**64 - 1), 4)
+        self.assertEqual(ask("compare_swap", compare=4, swap=2**64 - 1), 4)
+        self.assertEqual(ask("fetch_add", add=1), 2**64 - 1)
+        self.assertEqual(ask("fetch_add", add=0), 0)
+        self.assertEqual(self.counters(self.right)["soft.atomics"], 6)
+        self.assertEqual(self.counters(self.left)["manager.atomics"], 6)
+
+    def test_a_wrong_atomic_is_refused(self):
+        counters = self.peer.ask(self.right.ref, "LookupBuffer", name="counters")
+        fields = {"op": "fetch_add", "remote": counters, "offset": 0, "add": 1,
+                  "timeout_ms": 10_000}
+        for wrong, code in [({"op": "fetch_sub"}, "InvalidArgument"),
+                            ({"op": "compare_swap"}, "InvalidArgument"),
+                            ({"add": None}, "InvalidArgument"),
+                            ({"swap": 1}, "InvalidArgument"),
+                            ({"offset": 4}, "InvalidArgument"),
+                            ({"offset": 9}, "OutOfRange"),
+                            ({"offset": 2**64 - 8}, "OutOfRange"),
+                            ({"add": "1"}, "Malformed"),
+                            ({"remote": {**counters, "rkey": counters["rkey"] ^ 1}},
+                             "RemoteAccessError"),
+                            ({"remote": {**counters, "size": 1 << 40}, "offset": 4096},
+                             "RemoteAccessError"),
+                            ({"remote": {**counters, "incarnation": bytes(16)}}, "StalePeer")]:
+            with self.subTest(wrong=list(wrong), code=code):
+                self.assert_refused(code, self.peer.ask, self.left.ref, "Atomic",
+                                    **{**fields, **wrong})
+        self.assertEqual(self.peer.ask(self.left.ref, "Atomic", **fields)["value"], 0)
 
 
 class QueuePairs(WireTest):

@@ -14,17 +14,22 @@ namespace danaus::transport::soft {
 
 class ReceiveQueue {
  public:
-  explicit ReceiveQueue(std::uint32_t max_recv_wr)
-      : posted_{max_recv_wr}, completions_{max_recv_wr} {}
+  explicit ReceiveQueue(std::uint32_t max_recv_wr) noexcept : max_recv_wr_{max_recv_wr} {}
 
   [[nodiscard]] bool is_full() const noexcept {
-    return posted_.size() + completions_.size() == posted_.capacity();
+    return posted_.size() + completions_.size() == max_recv_wr_;
   }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] bool has_completions() const noexcept { return !completions_.empty(); }
 
   /// It must not be full.
-  void post(std::uint64_t id) { posted_.push(id); }
+  void post(std::uint64_t id) {
+    if (posted_.capacity() == 0) {
+      posted_ = Ring<std::uint64_t>{max_recv_wr_};
+      completions_ = Ring<WorkCompletion>{max_recv_wr_};
+    }
+    posted_.push(id);
+  }
 
   /// Completes the oldest. False: none is posted.
   bool deliver(std::uint32_t immediate, std::uint64_t length) {
@@ -58,8 +63,10 @@ class ReceiveQueue {
   }
 
  private:
-  Ring<std::uint64_t> posted_;
-  Ring<WorkCompletion> completions_;
+  std::uint32_t max_recv_wr_;
+  // Without room until the first receive: most queue pairs have none, and there may be thousands.
+  Ring<std::uint64_t> posted_{0};
+  Ring<WorkCompletion> completions_{0};
 };
 
 }  // namespace danaus::transport::soft

@@ -34,7 +34,7 @@ constexpr std::chrono::microseconds linger_limit = 1ms;
 /// Whether the peer has closed its end, though what it sent before may not have been read.
 bool has_hung_up(int socket) noexcept {
   ::pollfd descriptor{.fd = socket, .events = POLLRDHUP, .revents = 0};
-  return ::poll(&descriptor, 1, 0) != 0;
+  return ::poll(&descriptor, 1, 0) > 0;
 }
 
 }  // namespace

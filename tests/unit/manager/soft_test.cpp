@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <thread>
@@ -189,6 +190,39 @@ TEST(SoftManagers, PutAndGetOverTheQueuePairThatTheyConnected) {
   const auto written_back = back->operations->run(put_back, Clock::now() + 10s);
   ASSERT_TRUE(written_back) << written_back.error().message();
   EXPECT_EQ(here, there);
+}
+
+TEST(SoftManagers, CarryOutAtomicsForSomebodyElse) {
+  Node a{"a"};
+  Node b{"b"};
+  Node client{"client"};
+  std::vector<std::uint64_t> words{0, 40};
+  std::vector<std::byte> there(16);
+  std::memcpy(there.data(), words.data(), there.size());
+  ASSERT_TRUE(b.offer(there, "there"));
+  const auto remote = client.ask(b.self(), messages::LookupBuffer{"there"});
+  ASSERT_TRUE(remote);
+  const auto added = client.ask(a.self(), messages::Atomic{.op = "fetch_add",
+                                                           .remote = *remote,
+                                                           .offset = 8,
+                                                           .add = 2,
+                                                           .compare = std::nullopt,
+                                                           .swap = std::nullopt,
+                                                           .timeout_ms = 10'000});
+  ASSERT_TRUE(added) << added.error().message();
+  EXPECT_EQ(added->value, 40U);
+  EXPECT_EQ(added->transport, "soft");
+  const auto swapped = client.ask(a.self(), messages::Atomic{.op = "compare_swap",
+                                                             .remote = *remote,
+                                                             .offset = 8,
+                                                             .add = std::nullopt,
+                                                             .compare = 42,
+                                                             .swap = 7,
+                                                             .timeout_ms = 10'000});
+  ASSERT_TRUE(swapped) << swapped.error().message();
+  EXPECT_EQ(swapped->value, 42U);
+  std::memcpy(words.data(), there.data(), there.size());
+  EXPECT_EQ(words, (std::vector<std::uint64_t>{0, 7}));
 }
 
 TEST(SoftManagers, TransferForSomebodyElse) {

@@ -198,11 +198,11 @@ TEST(Decoding, AMessageIsAMapWithOneEntry) {
 
 TEST(Names, AreThoseOfBothEnumsInOrder) {
   const auto names = all_message_names();
-  ASSERT_EQ(names.size(), 17U);
+  ASSERT_EQ(names.size(), 18U);
   EXPECT_EQ(names[0], "RequestBuffer");
   EXPECT_EQ(names[7], "GetQpState");
   EXPECT_EQ(names[8], "ListDevices");
-  EXPECT_EQ(names[16], "ClosePeer");
+  EXPECT_EQ(names[17], "ClosePeer");
   EXPECT_EQ(message_name(Message{ManagerMessage{GetQpState{}}}), "GetQpState");
   EXPECT_EQ(message_name(Message{ServiceMessage{ClosePeer{}}}), "ClosePeer");
 }

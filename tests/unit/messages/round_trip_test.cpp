@@ -20,7 +20,7 @@ using Values =
     testing::Types<Unit, bool, std::uint16_t, std::uint32_t, std::uint64_t, double, std::string,
                    ActorRef, AlternateRegistration, RdmaBuffer, SoftEndpoint, QpInfo,
                    QueuePairDescriptor, DeviceInfo, NamedBuffer, LocalRange, TransferResult,
-                   ConnectPeerResult, QueuePairStats, Stats, std::vector<DeviceInfo>,
+                   AtomicResult, ConnectPeerResult, QueuePairStats, Stats, std::vector<DeviceInfo>,
                    std::vector<NamedBuffer>, std::map<std::string, std::string>>;
 TYPED_TEST_SUITE(Value, Values);
 

@@ -85,6 +85,7 @@ TEST(Spec, DescribesEveryValueAndTheHeader) {
   expect_value<NamedBuffer>("NamedBuffer");
   expect_value<LocalRange>("LocalRange");
   expect_value<TransferResult>("TransferResult");
+  expect_value<AtomicResult>("AtomicResult");
   expect_value<ConnectPeerResult>("ConnectPeerResult");
   expect_value<Stats>("Stats");
   expect_value<QueuePairStats>("QueuePairStats");
