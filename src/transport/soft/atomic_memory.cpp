@@ -1,9 +1,11 @@
 #include "transport/soft/atomic_memory.hpp"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
 #include "transport/soft/system_call.hpp"
 
@@ -12,12 +14,19 @@ namespace {
 
 using Failure = AtomicMemory::Failure;
 
-bool open_pipe(FileDescriptor& read_end, FileDescriptor& write_end) noexcept {
+bool open_pipe(FileDescriptor& read_end, FileDescriptor& write_end) {
   if (read_end) {
     return true;
   }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    static std::once_flag said;
+    std::call_once(said, [error = errno] {
+      spdlog::warn(
+          "soft: atomics fail for want of a pipe: {}; raise the limit on open files "
+          "(ulimit -n)",
+          std::generic_category().message(error));
+    });
     return false;
   }
   read_end = FileDescriptor{ends[0]};

@@ -23,7 +23,7 @@ class AtomicMemory {
   enum class Failure : std::uint8_t {
     /// The memory is not mapped, or not for this.
     fault,
-    /// The process is out of descriptors.
+    /// The process is out of descriptors; said once in the log.
     no_descriptors,
   };
 

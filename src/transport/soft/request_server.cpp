@@ -140,7 +140,9 @@ Step RequestServer::atomic_turn() {
   const auto before = AtomicMemory::instance().execute(request_.opcode, request_.remote_address,
                                                        request_.operands[0], request_.operands[1]);
   if (!before) {
-    count(counters_.memory_faults);
+    if (before.error() == AtomicMemory::Failure::fault) {
+      count(counters_.memory_faults);
+    }
     status_ = CompletionStatus::remote_operation_error;
     return Step::done;
   }

@@ -440,11 +440,16 @@ Requester::Flow Requester::complete_front() {
 // The answer to an atomic, to where the caller wants it.
 bool Requester::store_result(const Outstanding& current, std::uint64_t value) {
   const Region::Use use = current.region->acquire();
-  if (use && AtomicMemory::instance().store(current.request.local_address, value)) {
-    return true;
+  if (!use) {
+    fail(CompletionStatus::local_protection_error);
+    return false;
   }
-  fail(CompletionStatus::local_protection_error);
-  return false;
+  const auto stored = AtomicMemory::instance().store(current.request.local_address, value);
+  if (!stored) {
+    fail(stored.error() == AtomicMemory::Failure::fault ? CompletionStatus::local_protection_error
+                                                        : CompletionStatus::general_error);
+  }
+  return stored.has_value();
 }
 
 // -- copies within one host -----------------------------------------------------------------------
