@@ -15,7 +15,8 @@ namespace danaus::transport::testing {
 
 class SoftHost {
  public:
-  explicit SoftHost(soft::PathPolicy paths) : engine_{config(paths), data_}, devices_{engine_.devices()} {
+  explicit SoftHost(soft::PathPolicy paths)
+      : engine_{config(paths), data_}, devices_{engine_.devices()} {
     threads_.emplace_back([this] { data_.run(); });
     for (auto* context : engine_.responder_contexts()) {
       threads_.emplace_back([context] { context->run(); });
