@@ -1,4 +1,5 @@
-// Batch: puts and gets between many buffers and any number of peers as one call with one deadline.
+// Batch: puts, gets and atomics on many buffers of any number of peers as one call with one
+// deadline.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@
 
 namespace danaus {
 
-enum class BatchOperation : std::uint8_t { put, get };
+enum class BatchOperation : std::uint8_t { put, get, fetch_add, compare_swap };
 
 /// How one operation of a batch ended.
 struct BatchOutcome {
@@ -26,6 +27,8 @@ struct BatchOutcome {
   /// What it moves.
   std::uint64_t bytes = 0;
   std::expected<void, Error> outcome;
+  /// Of an atomic that succeeded: what was there before it.
+  std::uint64_t value = 0;
 };
 
 /// A list of operations, made by Worker::batch, that is carried out as a whole, as often as wanted.
@@ -54,6 +57,12 @@ class Batch {
   /// for.
   Batch& get(const BufferSlice& local, const RemoteBuffer& remote);
 
+  /// Atomics on 8 bytes of `remote` from `offset` on, as those of QueuePair; `outcomes` has what
+  /// was there before. Throw Error: OutOfRange; InvalidArgument (not aligned); TransportMismatch.
+  Batch& fetch_add(const RemoteBuffer& remote, std::uint64_t offset, std::uint64_t value);
+  Batch& compare_swap(const RemoteBuffer& remote, std::uint64_t offset, std::uint64_t expected,
+                      std::uint64_t desired);
+
   /// Forgets all operations and outcomes.
   void clear();
 
@@ -64,7 +73,8 @@ class Batch {
   // ------------------------------------------------------------------------------------
 
   /// Carries all of it out and returns when each operation is over; connects, to all peers at once,
-  /// where there is no connection. May be repeated, also after a failure: it does the same again.
+  /// where there is no connection. May be repeated, also after a failure: it does the same again,
+  /// atomics included.
   /// What befalls the operations to one peer leaves those to others alone. Past `timeout` what is
   /// not over ends as in QueuePair, so that nothing touches local memory when this returns. Throws
   /// one Error when any failed: the code is that of the first failure that is a cause rather than

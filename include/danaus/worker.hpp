@@ -64,7 +64,7 @@ class Worker {
                              std::uint64_t expected, std::uint64_t desired,
                              std::chrono::milliseconds timeout);
 
-  /// An empty list of puts and gets, to be carried out as a whole.
+  /// An empty list of puts, gets and atomics, to be carried out as a whole.
   [[nodiscard]] Batch batch();
 
   /// Sends `message` to any manager, this one included, and waits for its reply; see Client.

@@ -46,6 +46,19 @@ Batch& Batch::get(const BufferSlice& local, const RemoteBuffer& remote) {
   return *this;
 }
 
+Batch& Batch::fetch_add(const RemoteBuffer& remote, std::uint64_t offset, std::uint64_t value) {
+  const Use use{state_->in_use};
+  state_->plan.add(worker::fetch_add_request(offset, value), remote.wire());
+  return *this;
+}
+
+Batch& Batch::compare_swap(const RemoteBuffer& remote, std::uint64_t offset, std::uint64_t expected,
+                           std::uint64_t desired) {
+  const Use use{state_->in_use};
+  state_->plan.add(worker::compare_swap_request(offset, expected, desired), remote.wire());
+  return *this;
+}
+
 void Batch::clear() {
   const Use use{state_->in_use};
   state_->plan.clear();
@@ -85,7 +98,8 @@ std::vector<BatchOutcome> Batch::outcomes() const {
                    .operation = planned.kind,
                    .peer = state_->plan.link_of(planned).peer.id,
                    .bytes = planned.operation.length,
-                   .outcome = state_->outcomes[index]});
+                   .outcome = state_->outcomes[index].outcome,
+                   .value = state_->outcomes[index].value});
   }
   return all;
 }

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/device_choice.hpp"
-#include "worker/operation.hpp"
-
 namespace danaus::worker {
 
 namespace {
 
 transport::Opcode opcode_of(BatchOperation kind) {
   return kind == BatchOperation::put ? transport::Opcode::rdma_write : transport::Opcode::rdma_read;
+}
+
+/// Atomics have no local memory.
+bool uses_local_memory(BatchOperation kind) {
+  return kind == BatchOperation::put || kind == BatchOperation::get;
 }
 
 /// Whether it writes to local memory, rather than reading it.
@@ -40,6 +42,10 @@ std::string_view to_string(BatchOperation kind) noexcept {
       return "put";
     case BatchOperation::get:
       return "get";
+    case BatchOperation::fetch_add:
+      return "fetch_add";
+    case BatchOperation::compare_swap:
+      return "compare_swap";
   }
   return "operation";
 }
@@ -62,13 +68,39 @@ void BatchPlan::add(BatchOperation kind, std::span<const std::byte> memory, cons
   }
   check_overlap(kind, *operation, remote.owner.id);
 
-  const std::size_t link = link_to(remote, *devices);
-  operations_.push_back({kind, link, *operation});
-  links_[link].operations.push_back(operations_.size() - 1);
+  append(kind, *operation, remote, *devices);
   if (operation->length != 0) {
     const std::uint64_t begin = operation->local_address;
     (fills_local_memory(kind) ? written_ : read_).insert(begin, begin + operation->length);
   }
+}
+
+void BatchPlan::add(const AtomicRequest& request, const messages::RdmaBuffer& remote) {
+  const auto devices = choose_device_pair(devices_, remote);
+  if (!devices) {
+    throw Error{devices.error()};
+  }
+  const auto operation = make_atomic(request, remote, devices->remote.device);
+  if (!operation) {
+    throw Error{operation.error()};
+  }
+  if (!transport::is_aligned_for_atomics(operation->remote_address)) {
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format("an atomic at offset {} of a buffer of {} would work on 8 bytes that do "
+                    "not begin at a multiple of 8; choose an offset where they do",
+                    request.offset, messages::to_string(remote.owner))};
+  }
+  append(request.opcode == transport::Opcode::atomic_fetch_and_add ? BatchOperation::fetch_add
+                                                                   : BatchOperation::compare_swap,
+         *operation, remote, *devices);
+}
+
+void BatchPlan::append(BatchOperation kind, const transport::Operation& operation,
+                       const messages::RdmaBuffer& remote, const DevicePair& devices) {
+  const std::size_t link = link_to(remote, devices);
+  operations_.push_back({kind, link, operation});
+  links_[link].operations.push_back(operations_.size() - 1);
 }
 
 /// That no operation uses memory that another one fills: they may run at the same time.
@@ -81,8 +113,8 @@ void BatchPlan::check_overlap(BatchOperation kind, const transport::Operation& o
     return;
   }
   const auto collides = [&](const PlannedOperation& other) {
-    return (fills || fills_local_memory(other.kind)) && other.operation.length != 0 &&
-           overlap(operation, other.operation);
+    return uses_local_memory(other.kind) && (fills || fills_local_memory(other.kind)) &&
+           other.operation.length != 0 && overlap(operation, other.operation);
   };
   const auto other = std::ranges::find_if(operations_, collides);
   const auto index = static_cast<std::size_t>(other - operations_.begin());
@@ -110,7 +142,7 @@ std::size_t BatchPlan::link_to(const messages::RdmaBuffer& remote, const DeviceP
 }
 
 void BatchPlan::clear() {
-  *this = BatchPlan{incarnation_};
+  *this = BatchPlan{incarnation_, std::move(devices_)};
 }
 
 }  // namespace danaus::worker

@@ -15,7 +15,9 @@
 #include "messages/values.hpp"
 #include "transport/operation_queue.hpp"
 #include "worker/connection_cache.hpp"
+#include "worker/device_choice.hpp"
 #include "worker/local_buffer.hpp"
+#include "worker/operation.hpp"
 #include "worker/range_set.hpp"
 
 namespace danaus::worker {
@@ -40,17 +42,19 @@ struct PlannedOperation {
   transport::Operation operation;
 };
 
-/// "put", "get".
+/// "put", "get", "fetch_add", "compare_swap".
 [[nodiscard]] std::string_view to_string(BatchOperation kind) noexcept;
 
 class BatchPlan {
  public:
-  /// For the worker that lives as `incarnation`.
-  explicit BatchPlan(const messages::Incarnation& incarnation) : incarnation_{incarnation} {}
+  /// For the worker that lives as `incarnation` and has `devices`, the preferred one first.
+  BatchPlan(const messages::Incarnation& incarnation, std::vector<LocalDevice> devices)
+      : incarnation_{incarnation}, devices_{std::move(devices)} {}
 
   /// Adds one operation; all or nothing. Throws Error: see Batch.
   void add(BatchOperation kind, std::span<const std::byte> memory, const BufferKeys& keys,
            const messages::RdmaBuffer& remote);
+  void add(const AtomicRequest& request, const messages::RdmaBuffer& remote);
 
   void clear();
 
@@ -69,7 +73,11 @@ class BatchPlan {
                      std::string_view peer) const;
   std::size_t link_to(const messages::RdmaBuffer& remote, const DevicePair& devices);
 
+  void append(BatchOperation kind, const transport::Operation& operation,
+              const messages::RdmaBuffer& remote, const DevicePair& devices);
+
   messages::Incarnation incarnation_;
+  std::vector<LocalDevice> devices_;
   std::vector<PlannedOperation> operations_;
   std::vector<BatchLink> links_;
   std::map<LinkKey, std::size_t> link_indices_;

@@ -35,7 +35,7 @@ std::string line(const BatchPlan& plan, std::size_t index, const Error& error) {
 std::optional<Error> report(const BatchPlan& plan, const BatchOutcomes& outcomes) {
   std::vector<std::size_t> failed;
   for (std::size_t index = 0; index < outcomes.size(); ++index) {
-    if (!outcomes[index]) {
+    if (!outcomes[index].outcome) {
       failed.push_back(index);
     }
   }
@@ -43,18 +43,18 @@ std::optional<Error> report(const BatchPlan& plan, const BatchOutcomes& outcomes
     return std::nullopt;
   }
   std::ranges::stable_partition(
-      failed, [&](std::size_t index) { return !is_consequence(outcomes[index].error()); });
+      failed, [&](std::size_t index) { return !is_consequence(outcomes[index].outcome.error()); });
   std::string message =
       fmt::format("{} of {} operations of the batch failed:", failed.size(), outcomes.size());
   const std::size_t told = std::min(failed.size(), reported_failures);
   for (const std::size_t index : std::span{failed}.first(told)) {
-    message += line(plan, index, outcomes[index].error());
+    message += line(plan, index, outcomes[index].outcome.error());
   }
   if (told < failed.size()) {
     fmt::format_to(std::back_inserter(message), "\n  and {} more; see Batch::outcomes",
                    failed.size() - told);
   }
-  const Error& first = outcomes[failed.front()].error();
+  const Error& first = outcomes[failed.front()].outcome.error();
   Error::Details details = first.details();
   details["index"] = std::to_string(failed.front());
   details["failed"] = std::to_string(failed.size());

@@ -161,7 +161,7 @@ void BatchRun::post(std::size_t which) {
     if (id) {
       link.posted.push_back({index, *id});
     } else {
-      outcomes_[index] = std::unexpected{id.error()};
+      outcomes_[index].outcome = std::unexpected{id.error()};
     }
   }
 }
@@ -169,7 +169,7 @@ void BatchRun::post(std::size_t which) {
 /// No operation of this link was begun.
 void BatchRun::fail(std::size_t which, const Error& reason) {
   for (const std::size_t index : plan_.links()[which].operations) {
-    outcomes_[index] = std::unexpected{reason};
+    outcomes_[index].outcome = std::unexpected{reason};
   }
 }
 
@@ -186,7 +186,7 @@ bool BatchRun::look_after(Link& link) {
     if (!result) {
       break;
     }
-    outcomes_[posted.index] = std::move(result->outcome);
+    outcomes_[posted.index] = *std::move(result);
     ++link.over;
   }
   if (!link.is_under_way()) {
@@ -231,7 +231,7 @@ void BatchRun::sleep() {
 void BatchRun::finish(Link& link) {
   for (; link.is_under_way(); ++link.over) {
     const Posted& posted = link.posted[link.over];
-    outcomes_[posted.index] = link.operations->wait(posted.id, deadline_);
+    outcomes_[posted.index] = link.operations->wait_for_result(posted.id, deadline_);
   }
   link.polling.reset();
 }

@@ -22,7 +22,7 @@
 namespace danaus::worker {
 
 /// How each operation ended, in the order of the plan.
-using BatchOutcomes = std::vector<std::expected<void, Error>>;
+using BatchOutcomes = std::vector<transport::OperationResult>;
 
 /// What a run uses of its worker.
 struct ConnectionSource {

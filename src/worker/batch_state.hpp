@@ -16,8 +16,8 @@ class WorkerCore;
 }
 
 struct Batch::State {
-  State(std::weak_ptr<worker::WorkerCore> owner, const messages::Incarnation& incarnation)
-      : core{std::move(owner)}, plan{incarnation} {}
+  State(std::weak_ptr<worker::WorkerCore> owner, worker::BatchPlan empty)
+      : core{std::move(owner)}, plan{std::move(empty)} {}
 
   // Weak: as with a Buffer that breaks the rule and outlives its Worker.
   std::weak_ptr<worker::WorkerCore> core;

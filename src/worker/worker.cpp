@@ -145,7 +145,8 @@ std::uint64_t Worker::compare_swap(const RemoteBuffer& remote, std::uint64_t off
 
 Batch Worker::batch() {
   const auto core = impl_->core();
-  return Batch{std::make_unique<Batch::State>(core, core->incarnation())};
+  return Batch{std::make_unique<Batch::State>(
+      core, worker::BatchPlan{core->incarnation(), core->local_devices()})};
 }
 
 messages::ReplyBody Worker::request(const messages::ActorRef& to, const messages::Message& message,

@@ -36,8 +36,10 @@ Actor::Actor(Stage stage, unsigned number, std::uint64_t seed)
 bool Actor::step() {
   ++steps_;
   const std::uint64_t choice = choose(1000);
-  if (choice < 450) {
+  if (choice < 400) {
     move_one();
+  } else if (choice < 450) {
+    use_atomics();
   } else if (choice < 650) {
     move_in_a_batch();
   } else if (choice < 800) {

@@ -42,6 +42,9 @@ struct Stage {
 inline constexpr std::size_t share_size = std::size_t{1} << 20U;
 inline constexpr std::size_t margin_size = 4096;
 
+/// A number in the first margin that all actors add to.
+inline constexpr std::size_t counter_size = 8;
+
 [[nodiscard]] constexpr std::size_t share_offset(unsigned actor) noexcept {
   return margin_size + actor * (share_size + margin_size);
 }
@@ -99,6 +102,7 @@ class Actor {
   void move_one();
   void move_in_a_batch();
   void move_posted();
+  void use_atomics();
   void release_while_moving();
   void use_a_remote_registration();
   void use_a_forged_key();

@@ -1,6 +1,9 @@
 // What an actor may do in one step.
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 #include <system_error>
 
@@ -9,6 +12,19 @@
 #include "tests/stress/actor.hpp"
 
 namespace danaus::stress {
+
+namespace {
+
+using Word = std::array<std::byte, sizeof(std::uint64_t)>;
+
+/// `bytes` as a number in the byte order of this machine, which is that of its worker processes.
+std::uint64_t word_of(const std::vector<std::byte>& bytes) {
+  Word word{};
+  std::ranges::copy(bytes, word.begin());
+  return std::bit_cast<std::uint64_t>(word);
+}
+
+}  // namespace
 
 void Actor::move_one() {
   const Move move = choose_move();
@@ -113,6 +129,48 @@ void Actor::poll_until_over(QueuePair& queue_pair, std::map<std::uint64_t, std::
       ::poll(&ready, 1, static_cast<int>(operation_timeout.count()));
     }
   }
+}
+
+/// On a number of its own, whose value it knows, and on one that it shares with all actors.
+void Actor::use_atomics() {
+  const std::size_t peer = choose(views_.size());
+  const std::size_t offset = choose(share_size / 8) * 8;
+  const std::uint64_t operand = choose(1U << 20U);
+  const bool swaps = choose(2) == 0;
+  View& there = view(peer);
+  const auto buffer = there.life->buffer;
+  const auto before = there.bytes.certain(offset, sizeof(std::uint64_t));
+  const std::uint64_t expected = before ? word_of(*before) : 0;
+  const std::uint64_t after = swaps ? operand : expected + operand;
+  std::uint64_t found = 0;
+  const auto outcome = attempt(
+      (swaps ? "compare_swap at " : "fetch_add at ") + std::to_string(offset) + ", peer " +
+          std::to_string(peer),
+      operation_timeout, [&] {
+        const std::size_t at = share_offset(number_) + offset;
+        found = swaps ? stage_.worker.compare_swap(buffer, at, expected, operand, operation_timeout)
+                      : stage_.worker.fetch_add(buffer, at, operand, operation_timeout);
+      });
+  stage_.tally.did(swaps ? "compare_swap" : "fetch_add");
+  expect_fair(outcome, peer);
+  const auto after_bytes = std::bit_cast<Word>(after);
+  if (!before) {
+    there.bytes.may_be_anything(offset, sizeof found);
+  } else if (!outcome) {
+    there.bytes.may_become(offset, after_bytes);
+  } else if (found != expected) {
+    wrong("an atomic found " + std::to_string(found) + " in place of " + std::to_string(expected),
+          peer);
+  } else {
+    there.bytes.becomes(offset, after_bytes);
+  }
+
+  const auto counted = attempt("count at peer " + std::to_string(peer), operation_timeout, [&] {
+    Batch batch = stage_.worker.batch();
+    batch.fetch_add(buffer, 0, 1).submit(operation_timeout);
+  });
+  stage_.peers[peer]->counted(there.life->number, counted.has_value());
+  expect_fair(counted, peer);
 }
 
 /// The local memory is released and gets other content while its bytes may be on their way.

@@ -62,6 +62,18 @@ std::optional<std::size_t> ByteModel::first_mismatch(std::size_t offset,
   return std::nullopt;
 }
 
+std::optional<std::vector<std::byte>> ByteModel::certain(std::size_t offset,
+                                                         std::size_t length) const {
+  std::vector<std::byte> bytes;
+  for (const Cell& cell : std::span{cells_}.subspan(offset, length)) {
+    if (cell.count != 1) {
+      return std::nullopt;
+    }
+    bytes.push_back(cell.values.front());
+  }
+  return bytes;
+}
+
 std::vector<unsigned> ByteModel::allowed(std::size_t offset) const {
   std::vector<unsigned> values;
   for (std::size_t index = 0; index < cells_[offset].count; ++index) {

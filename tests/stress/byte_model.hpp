@@ -34,6 +34,9 @@ class ByteModel {
   /// The index of the first of `bytes` that is not what it may be.
   [[nodiscard]] std::optional<std::size_t> first_mismatch(std::size_t offset,
                                                           std::span<const std::byte> bytes) const;
+  /// The bytes there, if each can be but one.
+  [[nodiscard]] std::optional<std::vector<std::byte>> certain(std::size_t offset,
+                                                              std::size_t length) const;
   /// What the byte at `offset` may be, for people.
   [[nodiscard]] std::vector<unsigned> allowed(std::size_t offset) const;
 

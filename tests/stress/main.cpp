@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +32,18 @@ struct Options {
 const std::map<std::string, SoftPath> soft_paths{
     {"auto", SoftPath::automatic}, {"tcp", SoftPath::tcp}, {"copy", SoftPath::copy}};
 
+/// That the number which all actors added to is their sum.
+void compare_counter(const Peer& peer, std::span<const std::byte> bytes, Tally& tally) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  const auto [certain, perhaps] = peer.count();
+  if (value < certain || value > certain + perhaps) {
+    tally.wrong("1 was added to a number of " + peer.life()->ref.id + " " +
+                std::to_string(certain) + " to " + std::to_string(certain + perhaps) +
+                " times, but it is " + std::to_string(value));
+  }
+}
+
 /// That nobody wrote between the shares.
 void compare_margins(const std::vector<std::unique_ptr<Peer>>& peers, unsigned actors,
                      Tally& tally) {
@@ -38,7 +52,12 @@ void compare_margins(const std::vector<std::unique_ptr<Peer>>& peers, unsigned a
     for (unsigned actor = 0; actor <= actors; ++actor) {
       const auto bytes = integration::read_memory(
           life->pid, life->buffer.wire().addr + share_offset(actor) - margin_size, margin_size);
-      if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != std::byte{}; })) {
+      const std::size_t counter = actor == 0 ? counter_size : 0;
+      if (actor == 0) {
+        compare_counter(*peer, bytes, tally);
+      }
+      if (std::ranges::any_of(std::span{bytes}.subspan(counter),
+                              [](std::byte byte) { return byte != std::byte{}; })) {
         tally.wrong("bytes of " + life->ref.id + " changed that nobody was to write");
       }
     }

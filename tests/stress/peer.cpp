@@ -30,6 +30,17 @@ void Peer::restart(int signal) {
   }
 }
 
+void Peer::counted(unsigned life, bool for_certain) {
+  const std::lock_guard lock{mutex_};
+  ++(for_certain ? counts_[life].certain : counts_[life].perhaps);
+}
+
+Peer::Count Peer::count() const {
+  const std::lock_guard lock{mutex_};
+  const auto found = counts_.find(life_->number);
+  return found == counts_.end() ? Count{} : found->second;
+}
+
 void Peer::begin(const std::string& bind) {
   process_.emplace(integration::WorkerOptions{.identity = identity_,
                                               .bind = bind,

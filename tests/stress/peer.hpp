@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,15 @@ class Peer {
 
   /// Ends its life by SIGKILL or SIGTERM and begins another at the same endpoint, if it is free.
   void restart(int signal);
+  /// Somebody added 1 to the number at the start of its buffer in that life, or perhaps did.
+  void counted(unsigned life, bool for_certain);
+  struct Count {
+    std::uint64_t certain = 0;
+    std::uint64_t perhaps = 0;
+  };
+  /// Of its present life.
+  [[nodiscard]] Count count() const;
+
   /// Restarts that have begun; more than the number of its life: one is under way.
   [[nodiscard]] unsigned restarts_begun() const noexcept { return restarts_begun_; }
 
@@ -59,6 +69,7 @@ class Peer {
   std::optional<integration::WorkerProcess> process_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Life> life_;
+  std::map<unsigned, Count> counts_;
 };
 
 }  // namespace danaus::stress

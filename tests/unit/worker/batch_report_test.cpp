@@ -34,12 +34,12 @@ class BatchReport : public ::testing::Test {
   }
 
   void fail(std::size_t index, ErrorCode code, std::string reason) {
-    outcomes_[index] = std::unexpected{Error{code, std::move(reason)}};
+    outcomes_[index].outcome = std::unexpected{Error{code, std::move(reason)}};
   }
 
   std::array<std::byte, 8> memory_{};
   BufferKeys keys_;
-  BatchPlan plan_{messages::Incarnation{}};
+  BatchPlan plan_{messages::Incarnation{}, {}};
   BatchOutcomes outcomes_;
 };
 

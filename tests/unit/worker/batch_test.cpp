@@ -162,6 +162,30 @@ TEST_F(BatchTest, MayGrowBetweenSubmits) {
   EXPECT_TRUE(batch.outcomes().empty());
 }
 
+TEST_F(BatchTest, BringsWhatAtomicsFoundInTheOrderOfAdding) {
+  constexpr std::size_t atomics = 700;  // a send queue holds 512
+  Buffer remote = peer(0).allocate_buffer(16);
+  Buffer back = a_.allocate_buffer(16);
+  Batch batch = a_.batch();
+  for (std::size_t index = 0; index < atomics; ++index) {
+    batch.fetch_add(remote.remote(), 8, 3);
+  }
+  batch.compare_swap(remote.remote(), 8, 3 * atomics, 42)
+      .compare_swap(remote.remote(), 8, 43, 1)
+      .get(back, remote.remote());
+  batch.submit(patience);
+  const auto outcomes = batch.outcomes();
+  for (std::size_t index = 0; index < atomics; ++index) {
+    ASSERT_EQ(outcomes[index].value, 3 * index);
+    ASSERT_EQ(outcomes[index].operation, BatchOperation::fetch_add);
+    ASSERT_EQ(outcomes[index].bytes, 8U);
+  }
+  EXPECT_EQ(outcomes[atomics].value, 3 * atomics);
+  EXPECT_EQ(outcomes[atomics + 1].value, 42U) << "another value than it expected";
+  EXPECT_EQ(outcomes[atomics + 1].operation, BatchOperation::compare_swap);
+  EXPECT_EQ(std::to_integer<int>(back.memory()[8]), 42);
+}
+
 // -- what is refused when added
 // --------------------------------------------------------------------
 
@@ -192,6 +216,15 @@ TEST_F(BatchTest, RefusesATransportThatIsNotHere) {
   Batch batch = a_.batch();
   EXPECT_EQ(code_name(error_of([&] { batch.get(local, RemoteBuffer{on_nic}); })),
             "TransportMismatch");
+}
+
+TEST_F(BatchTest, RefusesAtomicsOutOfRangeOrOutOfStep) {
+  Buffer remote = peer(0).allocate_buffer(16);
+  Batch batch = a_.batch();
+  EXPECT_EQ(code_name(error_of([&] { batch.fetch_add(remote.remote(), 9, 1); })), "OutOfRange");
+  EXPECT_EQ(code_name(error_of([&] { batch.compare_swap(remote.remote(), 4, 1, 2); })),
+            "InvalidArgument");
+  EXPECT_TRUE(batch.empty());
 }
 
 TEST_F(BatchTest, RefusesTwoGetsIntoTheSameBytesAndNamesBoth) {
