@@ -81,7 +81,7 @@ asio::awaitable<void> TransferOperation::carry_out(std::shared_ptr<TransferOpera
   const transport::OperationResult ended =
       result ? *std::move(result) : operations_->wait_for_result(*id, deadline_);
   if (ended.outcome) {
-    outcome_ = Done{.taken = Clock::now() - start, .value = ended.value};
+    outcome_ = OperationDone{.taken = Clock::now() - start, .value = ended.value};
   } else {
     outcome_ = std::unexpected{ended.outcome.error()};
   }

@@ -19,16 +19,18 @@
 
 namespace danaus::manager {
 
+/// What came of an operation.
+struct OperationDone {
+  /// From submission to completion.
+  std::chrono::duration<double> taken{};
+  /// Of an atomic.
+  std::uint64_t value = 0;
+};
+
 /// Shared by the coroutine on `data` and the one that awaits it on `mailbox`: either may end first.
 class TransferOperation : public std::enable_shared_from_this<TransferOperation> {
  public:
-  /// What came of it.
-  struct Done {
-    /// From submission to completion.
-    std::chrono::duration<double> taken{};
-    /// Of an atomic.
-    std::uint64_t value = 0;
-  };
+  using Done = OperationDone;
   using Outcome = std::expected<Done, Error>;
 
   TransferOperation(std::shared_ptr<transport::OperationQueue> operations,

@@ -171,7 +171,7 @@ std::array<int, 2> make_pipe() {
 
 /// A process of this program in a role, and the channel to it.
 struct Child {
-  pid_t process;
+  pid_t process = -1;
   Channel channel;
 };
 

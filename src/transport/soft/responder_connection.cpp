@@ -207,8 +207,7 @@ asio::awaitable<bool> ResponderConnection::exchange_probes() {
     co_return false;
   }
   auto peer = reach(socket_.native_handle(), *theirs);
-  const auto ours =
-      encode(engine_->nonce.probe(peer ? std::error_code{} : std::move(peer).error()));
+  const auto ours = encode(engine_->nonce.probe(peer ? std::error_code{} : peer.error()));
   // The first that this connection sends: there is room. Who has gone meanwhile may have said hello
   // before.
   static_cast<void>(

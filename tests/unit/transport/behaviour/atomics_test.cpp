@@ -104,14 +104,14 @@ TEST_P(TransportBehaviour, RefusesToPostAnAtomicOfAWrongForm) {
   const auto result = registered(a_, kib);
   const auto remote = registered(b_, kib);
   for (auto request : {fetch_add(result, remote, 1), compare_swap(result, remote, 0, 1)}) {
-    for (const std::uint64_t length : {0, 4, 7, 9, 16}) {
+    for (const std::uint64_t length : {0U, 4U, 7U, 9U, 16U}) {
       request.length = length;
       const auto posted = a_.queue_pair->post(request);
       ASSERT_FALSE(posted) << length;
       EXPECT_EQ(posted.error().code(), ErrorCode::invalid_argument);
     }
     request.length = atomic_length;
-    for (const std::uint64_t offset : {1, 4, 7}) {
+    for (const std::uint64_t offset : {1U, 4U, 7U}) {
       request.remote_address = remote.region->remote_address() + offset;
       const auto posted = a_.queue_pair->post(request);
       ASSERT_FALSE(posted) << offset;

@@ -96,12 +96,12 @@ TEST(SoftFrame, TakesAtomicsWithTheirOperandsAndNoMore) {
 
 TEST(SoftFrame, RefusesAtomicsOfAWrongForm) {
   for (const Opcode opcode : {Opcode::atomic_fetch_and_add, Opcode::atomic_compare_and_swap}) {
-    for (const std::uint64_t length : {0, 4, 7, 9, 16}) {
+    for (const std::uint64_t length : {0U, 4U, 7U, 9U, 16U}) {
       RequestHeader request = some_atomic(opcode);
       request.length = length;
       EXPECT_TRUE(refuses(request, decode_request)) << length;
     }
-    for (const std::uint64_t offset : {1, 2, 4, 7}) {
+    for (const std::uint64_t offset : {1U, 2U, 4U, 7U}) {
       RequestHeader request = some_atomic(opcode);
       request.remote_address += offset;
       EXPECT_TRUE(refuses(request, decode_request)) << offset;
