@@ -18,6 +18,7 @@
 
 #include "messages/error.hpp"
 #include "messages/values.hpp"
+#include "transport/spin_credit.hpp"
 #include "transport/types.hpp"
 
 namespace danaus::transport {
@@ -118,6 +119,13 @@ class QueuePair {
   /// `fd` tells of no progress from then on, until it is armed again.
   virtual void begin_polling() noexcept = 0;
   virtual void end_polling() noexcept = 0;
+
+  /// For the thread that polls: for how long at most it is worth polling for an operation of
+  /// `length` bytes before sleeping, should CPUs be free. 0: not at all.
+  [[nodiscard]] virtual std::chrono::microseconds worth_polling_for(
+      std::uint64_t length) const noexcept {
+    return length <= spin_length_limit ? spin_limit : std::chrono::microseconds{0};
+  }
 
   /// For the thread that polls: sleeps until `poll` may have something to do, a signal comes, or
   /// `deadline`. False: the deadline has passed. One thread at a time; needs no arming.

@@ -41,16 +41,23 @@ Slots& slots() {
   return all;
 }
 
-std::uint64_t address_of(const std::atomic<std::uint64_t>& word) noexcept {
-  static_assert(sizeof word == sizeof(std::uint64_t));
-  return reinterpret_cast<std::uintptr_t>(&word);
+std::uint64_t address_of(const LiveKeys::Entry& entry) noexcept {
+  static_assert(sizeof entry == sizeof(Witness));
+  return reinterpret_cast<std::uintptr_t>(&entry);
+}
+
+void fill(LiveKeys::Entry& entry, const memory::AddressRange& range, std::uint64_t key) noexcept {
+  entry.address.store(range.address(), std::memory_order_relaxed);
+  entry.size.store(range.size(), std::memory_order_relaxed);
+  entry.key.store(key, std::memory_order_release);
 }
 
 }  // namespace
 
-LiveKeys::LiveKeys(std::uint64_t lkey, std::uint64_t rkey) : slot_{slots().take()} {
-  slot_.lkey.store(lkey, std::memory_order_relaxed);
-  slot_.rkey.store(rkey, std::memory_order_release);
+LiveKeys::LiveKeys(const memory::AddressRange& range, std::uint64_t lkey, std::uint64_t rkey)
+    : slot_{slots().take()} {
+  fill(slot_.local, range, lkey);
+  fill(slot_.remote, range, rkey);
 }
 
 LiveKeys::~LiveKeys() {
@@ -59,18 +66,18 @@ LiveKeys::~LiveKeys() {
 }
 
 void LiveKeys::revoke() noexcept {
-  slot_.lkey.store(0, std::memory_order_relaxed);
-  slot_.rkey.store(0, std::memory_order_relaxed);
+  slot_.local.key.store(0, std::memory_order_relaxed);
+  slot_.remote.key.store(0, std::memory_order_relaxed);
   // Whoever sees what is written to the memory after this sees the zeros as well.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 std::uint64_t LiveKeys::lkey_address() const noexcept {
-  return address_of(slot_.lkey);
+  return address_of(slot_.local);
 }
 
 std::uint64_t LiveKeys::rkey_address() const noexcept {
-  return address_of(slot_.rkey);
+  return address_of(slot_.remote);
 }
 
 }  // namespace danaus::transport::soft

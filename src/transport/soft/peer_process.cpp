@@ -1,5 +1,6 @@
 #include "transport/soft/peer_process.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -60,18 +61,18 @@ std::expected<CopyResult, std::error_code> PeerProcess::copy(std::uint64_t local
   // The kernel takes the parts in their order, and stops at the first that cannot be had
   // (process_vm_readv(2)): so the witness is read last, and only after all else.
   const std::array<::iovec, 2> into{
-      {{for_kernel(local), length}, {&result.witness, sizeof witness}}};
+      {{for_kernel(local), length}, {&result.witness, sizeof result.witness}}};
   const std::array<::iovec, 2> from{
-      {{for_kernel(remote), length}, {for_kernel(witness), sizeof witness}}};
+      {{for_kernel(remote), length}, {for_kernel(witness), sizeof result.witness}}};
   const ssize_t count =
       ::process_vm_readv(pid_, into.data(), into.size(), from.data(), from.size(), 0);
   if (count < 0) {
     return system_error(errno);
   }
   const auto copied = static_cast<std::uint64_t>(count);
-  if (copied != length + sizeof witness) {
+  if (copied != length + sizeof result.witness) {
     // Part of a witness is none.
-    result.witness = 0;
+    result.witness = {};
   }
   result.copied = copied < length ? copied : length;
   return result;
@@ -87,6 +88,12 @@ std::expected<std::uint64_t, std::error_code> PeerProcess::read_word(std::uint64
   }
   return count == sizeof word ? std::expected<std::uint64_t, std::error_code>{word}
                               : system_error(EFAULT);
+}
+
+bool PeerProcess::is_gone(int socket) const noexcept {
+  std::array<::pollfd, 2> descriptors{{{.fd = socket, .events = POLLRDHUP, .revents = 0},
+                                       {.fd = pidfd_.get(), .events = POLLIN, .revents = 0}}};
+  return ::poll(descriptors.data(), descriptors.size(), 0) > 0;
 }
 
 }  // namespace danaus::transport::soft

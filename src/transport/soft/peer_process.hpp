@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "transport/soft/file_descriptor.hpp"
+#include "transport/soft/live_keys.hpp"
 
 namespace danaus::transport::soft {
 
@@ -16,9 +17,8 @@ namespace danaus::transport::soft {
 struct CopyResult {
   /// Bytes copied; less than asked for where memory ends, on either side.
   std::uint64_t copied = 0;
-  /// What stood at the witness's address after the last byte had been copied; 0 if it was not
-  /// reached.
-  std::uint64_t witness = 0;
+  /// What stood there after the last byte had been copied; zeros if it was not reached.
+  Witness witness;
 };
 
 class PeerProcess {
@@ -27,9 +27,9 @@ class PeerProcess {
   /// that this one cannot see (another PID namespace).
   [[nodiscard]] static std::expected<PeerProcess, std::error_code> of(int socket);
 
-  /// Copies `length` bytes (not 0) at its address `remote` to ours `local`, then reads its 8 bytes
-  /// at `witness`. One system call. Errors: EFAULT when not even the first byte can be copied, on
-  /// whichever side; ESRCH; EPERM; others of process_vm_readv(2).
+  /// Copies `length` bytes (not 0) at its address `remote` to ours `local`, then reads the
+  /// Witness at its `witness`. One system call. Errors: EFAULT when not even the first byte can be
+  /// copied, on whichever side; ESRCH; EPERM; others of process_vm_readv(2).
   [[nodiscard]] std::expected<CopyResult, std::error_code> copy(std::uint64_t local,
                                                                 std::uint64_t remote,
                                                                 std::uint64_t length,
@@ -39,8 +39,9 @@ class PeerProcess {
   [[nodiscard]] std::expected<std::uint64_t, std::error_code> read_word(
       std::uint64_t address) const;
 
-  /// Readable once the process has ended: poll(2).
-  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
+  /// Whether the process has ended, so that another may have its number, or has closed its end of
+  /// `socket`.
+  [[nodiscard]] bool is_gone(int socket) const noexcept;
 
  private:
   PeerProcess(::pid_t pid, FileDescriptor pidfd) noexcept : pid_{pid}, pidfd_{std::move(pidfd)} {}

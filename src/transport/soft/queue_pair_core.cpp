@@ -96,6 +96,11 @@ std::string_view QueuePairCore::path() const {
   return requester_.path();
 }
 
+bool QueuePairCore::copies(std::uint64_t length) const noexcept {
+  const std::lock_guard lock{mutex_};
+  return requester_.copies(length);
+}
+
 Error QueuePairCore::wrong_state(std::string_view what) const {
   return Error{ErrorCode::invalid_queue_pair_state,
                fmt::format("cannot {} soft queue pair {}: it is in {}; {}", what, local_.qp_num,

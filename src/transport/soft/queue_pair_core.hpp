@@ -68,6 +68,8 @@ class QueuePairCore : public std::enable_shared_from_this<QueuePairCore> {
   std::expected<void, Error> connect(const messages::QpInfo& remote);
   [[nodiscard]] std::optional<messages::QpInfo> remote() const;
   [[nodiscard]] std::string_view path() const;
+  /// Whether operations of `length` bytes are copied within the host.
+  [[nodiscard]] bool copies(std::uint64_t length) const noexcept;
   [[nodiscard]] std::uint32_t free_slots() const;
   std::expected<void, Error> post(const WorkRequest& request);
   std::expected<void, Error> post_receive(std::uint64_t id);

@@ -39,7 +39,7 @@ class Region {
   };
 
   Region(memory::AddressRange range, AccessFlags access, std::uint64_t lkey, std::uint64_t rkey)
-      : range_{range}, access_{access}, lkey_{lkey}, rkey_{rkey}, live_keys_{lkey, rkey} {}
+      : range_{range}, access_{access}, lkey_{lkey}, rkey_{rkey}, live_keys_{range, lkey, rkey} {}
 
   [[nodiscard]] const memory::AddressRange& range() const noexcept { return range_; }
   [[nodiscard]] AccessFlags access() const noexcept { return access_; }

@@ -1,6 +1,5 @@
 #include "transport/soft/request_server.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -49,10 +48,10 @@ Step RequestServer::receive_header() {
       ::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, MSG_DONTWAIT));
 }
 
-Step RequestServer::linger() {
+Step RequestServer::await_header(int flags) {
   drained_ = false;
-  const Step step =
-      take_header(::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, 0));
+  const Step step = take_header(
+      ::recv(socket_, header_.data() + header_size_, header_.size() - header_size_, flags));
   awaited_ = step == Step::done;
   return step;
 }
@@ -231,7 +230,8 @@ Step RequestServer::put_turn() {
 // One system call of payload: from the requester's memory into ours.
 Step RequestServer::copy_turn() {
   const auto turn = queue_pair_->begin_turn();
-  if (!turn || requester_is_gone()) {
+  // Gone, it may have timed out and given its memory to other uses.
+  if (!turn || peer_->is_gone(socket_)) {
     return Step::lost;
   }
   const Region::Use use = region_->acquire();
@@ -253,7 +253,7 @@ Step RequestServer::copy_turn() {
     // Memory ends there, on one side or the other: the next call tells.
     return Step::next_turn;
   }
-  if (result->witness != key) {
+  if (result->witness.key != key) {
     status_ = CompletionStatus::local_protection_error;
     return Step::done;
   }
@@ -267,13 +267,6 @@ Step RequestServer::fault(std::uint64_t own_address) noexcept {
   status_ =
       own ? CompletionStatus::remote_operation_error : CompletionStatus::local_protection_error;
   return Step::done;
-}
-
-// It may have timed out and given its memory to other uses, or be another process by now.
-bool RequestServer::requester_is_gone() const noexcept {
-  std::array<::pollfd, 2> descriptors{{{.fd = socket_, .events = POLLRDHUP, .revents = 0},
-                                       {.fd = peer_->pidfd(), .events = POLLIN, .revents = 0}}};
-  return ::poll(descriptors.data(), descriptors.size(), 0) > 0;
 }
 
 Response RequestServer::response(ResponseKind kind, std::uint64_t length) const noexcept {

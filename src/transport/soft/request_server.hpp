@@ -4,6 +4,8 @@
 // caller's business. On its connection's responder thread. Touches memory only inside system calls.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,8 +53,10 @@ class RequestServer {
   // One request after the other: `receive_header` until it is done, `begin_request`, `move_payload`
   // until it is done, `deliver_immediate` until it is done, `send_status` until it is done.
   Step receive_header();
-  /// As `receive_header`, on a socket whose receives wait for a moment.
-  Step linger();
+  /// As `receive_header`, by somebody who waits: without waiting, and on a socket whose receives
+  /// wait for a moment.
+  Step poll_header() { return await_header(MSG_DONTWAIT); }
+  Step linger() { return await_header(0); }
   void begin_request();
   Step move_payload();
   Step deliver_immediate();
@@ -64,12 +68,12 @@ class RequestServer {
   Step discard();
 
  private:
+  Step await_header(int flags);
   Step put_turn();
   Step copy_turn();
   Step get_turn();
   Step atomic_turn();
   Step fault(std::uint64_t own_address) noexcept;
-  [[nodiscard]] bool requester_is_gone() const noexcept;
   [[nodiscard]] bool copied() const noexcept { return (request_.flags & by_copy) != 0; }
   Step pad_chunk();
   std::int64_t receive_with_next_header(std::uint64_t size);

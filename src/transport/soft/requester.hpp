@@ -1,8 +1,10 @@
 // Requester: the active half of a soft queue pair. Dials the peer, sends requests in order, reads
 // their responses in order, and turns them into completions. Within one host it may copy: long puts
-// are copied by the peer, long gets by itself, once the peer has granted them.
-// Guarded by its queue pair's mutex; never blocks. Touches local memory only inside system calls,
-// each under a use of its region, so memory that vanished is an error status and not a crash.
+// are copied by the peer, long gets by itself, once the peer has granted that region. What it has
+// granted once is got without asking again: the peer has no part in it, as with an RDMA read. The
+// parts: requester_sending.cpp, requester_receiving.cpp, requester_copying.cpp. Guarded by its
+// queue pair's mutex; never blocks. Touches local memory only inside system calls, each under a use
+// of its region, so memory that vanished is an error status and not a crash.
 #pragma once
 
 #include <array>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "transport/soft/frame.hpp"
+#include "transport/soft/known_grants.hpp"
 #include "transport/soft/region_table.hpp"
 #include "transport/soft/requester_connection.hpp"
 #include "transport/soft/ring.hpp"
@@ -74,7 +77,9 @@ class Requester {
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] bool reading() const noexcept { return reading_; }
   /// There is copying to go on with, whatever the socket says.
-  [[nodiscard]] bool has_to_copy() const noexcept { return grant_ != 0; }
+  [[nodiscard]] bool has_to_copy() const noexcept {
+    return !outstanding_.empty() && outstanding_.front().grant != 0;
+  }
   [[nodiscard]] bool has_outstanding() const noexcept { return !outstanding_.empty(); }
   [[nodiscard]] bool has_completions() const noexcept { return !completions_.empty(); }
   /// Whether the socket owes room for data that wait to be sent.
@@ -85,6 +90,10 @@ class Requester {
   /// As RequesterConnection.
   [[nodiscard]] std::size_t dials() const noexcept { return connection_.dials(); }
   [[nodiscard]] std::string_view path() const noexcept { return connection_.path(); }
+  /// Whether puts and gets of `length` bytes are copied.
+  [[nodiscard]] bool copies(std::uint64_t length) const noexcept {
+    return connection_.peer() != nullptr && length >= copy_threshold;
+  }
 
  private:
   struct Outstanding {
@@ -94,10 +103,24 @@ class Requester {
     std::uint64_t received = 0;
     /// Decided when it begins to be sent.
     bool copied = false;
+    /// False: the peer is not told of it.
+    bool asked = true;
+    /// Where the rkey of a get by copy stands, once its bytes may be copied; 0 before.
+    std::uint64_t grant = 0;
     /// Looked up when its turn to be sent comes.
     std::shared_ptr<Region> region;
     /// Set when it failed here; reported once those before it are over.
     std::optional<CompletionStatus> failure;
+
+    [[nodiscard]] bool changes_memory() const noexcept {
+      return request.opcode != Opcode::rdma_read;
+    }
+    [[nodiscard]] bool awaits_data() const noexcept {
+      return request.opcode == Opcode::rdma_read && request.length != 0 && !copied;
+    }
+    [[nodiscard]] std::uint64_t payload_to_send() const noexcept {
+      return is_write(request.opcode) && !copied ? request.length : 0;
+    }
   };
 
   /// What a system call or a frame came to.
@@ -106,6 +129,8 @@ class Requester {
   Flow send_some(Outstanding& current, std::uint64_t& budget);
   void advance_send(const Outstanding& current, std::uint64_t sent, std::uint64_t& budget);
   [[nodiscard]] bool check_local(Outstanding& current);
+  [[nodiscard]] bool take_as_granted(Outstanding& current) noexcept;
+  void count_sent(const Outstanding& current, int change) noexcept;
   [[nodiscard]] bool has_to_wait() const noexcept;
   [[nodiscard]] RequestHeader header_of(const Outstanding& current) const noexcept;
   Flow receive_probe();
@@ -126,15 +151,18 @@ class Requester {
   std::shared_ptr<const RegionTable> regions_;
   Ring<Outstanding> outstanding_;
   Ring<WorkCompletion> completions_;
+  /// Of the next one that is sent.
   std::uint32_t next_sequence_ = 0;
   /// Mostly the same as before, and then not looked up.
   std::shared_ptr<Region> last_region_;
 
   RequesterConnection connection_;
-  /// Where the oldest request's rkey stands, once it may be copied; 0: no copying is under way.
-  std::uint64_t grant_ = 0;
-  /// Gets by copy that are wholly sent and not over. What changes memory waits for them.
-  std::size_t copied_gets_ = 0;
+  KnownGrants known_grants_;
+  /// Gets by copy that are wholly sent, or need not be, and are not over. What changes memory waits
+  /// for them.
+  int copied_gets_ = 0;
+  /// What changes memory and is wholly sent and not over. A get that follows it has to ask.
+  int sent_changes_ = 0;
 
   /// Index of the first work request that is not wholly sent, and how much of it is, header
   /// included.

@@ -72,7 +72,10 @@ asio::awaitable<void> ResponderConnection::serve(std::shared_ptr<ResponderConnec
 
 void ResponderConnection::close() noexcept {
   asio::error_code ignored;
-  socket_.close(ignored);
+  {
+    const std::lock_guard lock{closing_};
+    socket_.close(ignored);
+  }
   timer_.cancel();
   receive_timer_.cancel();
 }
@@ -84,6 +87,14 @@ void ResponderConnection::expire() noexcept {
 }
 
 void ResponderConnection::hang_up() {
+  {
+    // At once: what ends after the queue pair, such as a region, must not be what the requester
+    // sees.
+    const std::lock_guard lock{closing_};
+    if (socket_.is_open()) {
+      ::shutdown(socket_.native_handle(), SHUT_RDWR);
+    }
+  }
   asio::post(socket_.get_executor(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
       self->close();
@@ -332,6 +343,10 @@ asio::awaitable<void> ResponderConnection::serve_requests() {
 // Goes on with what one step did not finish. False when the connection is over.
 asio::awaitable<bool> ResponderConnection::finish(Step (RequestServer::*next)(), Step step) {
   while (step != Step::done) {
+    if (step == Step::next_turn && may_keep_the_thread()) {
+      step = ((*requests_).*next)();
+      continue;
+    }
     auto wait = until(step);
     const bool open = co_await std::move(wait);
     if (!open) {
@@ -342,15 +357,24 @@ asio::awaitable<bool> ResponderConnection::finish(Step (RequestServer::*next)(),
   co_return true;
 }
 
+// Nobody else is served by this thread, and what else there is has had its turn a moment ago.
+bool ResponderConnection::may_keep_the_thread() const {
+  return home_.serves_only_one() && std::chrono::steady_clock::now() < linger_until_;
+}
+
 // Alone on its thread, it waits for the next request in the system call that reads it, which saves
 // two others for each. Until `linger_until_`, as timers and new connections wait meanwhile.
 Step ResponderConnection::linger() {
   if (!home_.serves_only_one()) {
     return Step::readable;
   }
-  if (std::chrono::steady_clock::now() >= linger_until_) {
+  if (!may_keep_the_thread()) {
     // Worth going on with, once others have had their turn, if it came to something.
     return std::exchange(awaited_, false) ? Step::next_turn : Step::readable;
+  }
+  if (spin()) {
+    awaited_ = true;
+    return Step::done;
   }
   if (!blocking_) {
     blocking_ = block_receives(socket_.native_handle(), linger_limit);
@@ -358,6 +382,24 @@ Step ResponderConnection::linger() {
   const Step step = blocking_ ? requests_->linger() : Step::readable;
   awaited_ = step == Step::done;
   return step;
+}
+
+// Whether the next request came while it was polled for. Spares the requester this thread's
+// wake-up, which takes as long as a small operation.
+bool ResponderConnection::spin() {
+  if (!spin_credit_.is_worth_spinning()) {
+    return false;
+  }
+  const auto end = std::chrono::steady_clock::now() + spin_limit;
+  do {
+    const Step step = requests_->poll_header();
+    if (step != Step::readable) {
+      spin_credit_.paid();
+      return step == Step::done;
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  spin_credit_.was_in_vain();
+  return false;
 }
 
 // The requester learns of the error by what it reads, and may be sending meanwhile: closing now

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <asio/awaitable.hpp>
@@ -14,6 +15,7 @@
 #include "transport/soft/engine_state.hpp"
 #include "transport/soft/frame.hpp"
 #include "transport/soft/request_server.hpp"
+#include "transport/spin_credit.hpp"
 
 namespace danaus::transport::soft {
 
@@ -48,10 +50,14 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   asio::awaitable<bool> until(Step step);
   asio::awaitable<bool> await_receive();
 
+  [[nodiscard]] bool may_keep_the_thread() const;
   Step linger();
+  bool spin();
   void start_deadline(std::chrono::milliseconds patience);
 
   asio::generic::stream_protocol::socket socket_;
+  /// Held while it is closed, and by `hang_up`, which comes from any thread.
+  std::mutex closing_;
   asio::steady_timer timer_;
   asio::steady_timer receive_timer_;
   Responder& home_;
@@ -69,6 +75,7 @@ class ResponderConnection : public std::enable_shared_from_this<ResponderConnect
   bool awaited_ = false;
   /// Receives without MSG_DONTWAIT wait.
   bool blocking_ = false;
+  SpinCredit spin_credit_;
 };
 
 }  // namespace danaus::transport::soft

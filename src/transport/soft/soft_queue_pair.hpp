@@ -1,10 +1,13 @@
 // SoftQueuePair: a caller's end of a soft queue pair; the work is QueuePairCore's. Any thread.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "transport/soft/engine_state.hpp"
 #include "transport/soft/queue_pair_core.hpp"
+#include "transport/spin_credit.hpp"
 #include "transport/transport.hpp"
 
 namespace danaus::transport::soft {
@@ -45,12 +48,25 @@ class SoftQueuePair final : public QueuePair {
   [[nodiscard]] int fd() const noexcept override { return core_->fd(); }
   void begin_polling() noexcept override { core_->begin_polling(); }
   void end_polling() noexcept override { core_->end_polling(); }
+  [[nodiscard]] std::chrono::microseconds worth_polling_for(
+      std::uint64_t length) const noexcept override {
+    return core_->copies(length) ? copy_time(length) : QueuePair::worth_polling_for(length);
+  }
   [[nodiscard]] bool sleep(std::chrono::steady_clock::time_point deadline) override {
     return core_->sleep(deadline);
   }
   void move_to_error() noexcept override { core_->move_to_error(); }
 
  private:
+  /// A copy by the peer keeps one CPU busy, as one by the caller would, and the wake-up behind it
+  /// would take half as long again for 1 MiB: so polling lasts until it should be over, at 5 GB/s.
+  static std::chrono::microseconds copy_time(std::uint64_t length) noexcept {
+    constexpr std::uint64_t bytes_per_microsecond = 5'000;
+    return length > max_turn_length
+               ? std::chrono::microseconds{0}
+               : spin_limit + std::chrono::microseconds{length / bytes_per_microsecond};
+  }
+
   std::shared_ptr<QueuePairCore> core_;
   std::shared_ptr<EngineState> engine_;
 };

@@ -141,7 +141,7 @@ TEST_F(OperationQueueTest, StopsSpinningWhereThatIsInVain) {
     return fake_->times_polled() - before;
   };
   std::size_t number = 0;
-  while (number < first_spin_credit) {
+  while (number < SpinCredit::at_first) {
     EXPECT_GE(polls_of_one_that_sleeps(++number), 1U);
   }
   EXPECT_EQ(polls_of_one_that_sleeps(++number), 1U);

@@ -19,6 +19,7 @@
 #include "soft_fixture.hpp"
 #include "transport/soft/copy_probe.hpp"
 #include "transport/soft/frame.hpp"
+#include "transport/soft/live_keys.hpp"
 #include "transport/soft/requester.hpp"
 #include "transport/soft/route.hpp"
 
@@ -85,7 +86,7 @@ class SoftHostileCopier : public ::testing::Test {
             .remote_address = right_.region->address(),
             .rkey = right_.region->rkey(),
             .operands = {left_.memory.address(), 0, reinterpret_cast<std::uintptr_t>(&witness_),
-                         witness_.load()}};
+                         witness_.key.load()}};
   }
   std::optional<CompletionStatus> status_of(const FileDescriptor& socket,
                                             const RequestHeader& request) {
@@ -99,7 +100,7 @@ class SoftHostileCopier : public ::testing::Test {
   End left_{engine_, copied_length};
   End right_{engine_, copied_length};
   Nonce nonce_;
-  std::atomic<std::uint64_t> witness_{77};
+  LiveKeys::Entry witness_{77, 0, 0};
 };
 
 TEST_F(SoftHostileCopier, OneWithoutAProbeIsCutOff) {
@@ -135,7 +136,7 @@ TEST_F(SoftHostileCopier, OneThatKeepsToItIsServed) {
 TEST_F(SoftHostileCopier, ASourceWhoseKeyIsGoneIsALocalProtectionError) {
   const auto socket = introduced();
   RequestHeader put = put_by_copy();
-  witness_ = 0;
+  witness_.key = 0;
   EXPECT_EQ(status_of(socket, put), CompletionStatus::local_protection_error);
 }
 
@@ -204,7 +205,7 @@ class SoftHostileGranter : public ::testing::Test {
             .local_address = left_.region->address(),
             .lkey = left_.region->lkey(),
             .remote_address = remote_.address(),
-            .rkey = rkey_.load(),
+            .rkey = rkey_.key.load(),
             .length = copied_length};
   }
   FileDescriptor accept() {
@@ -235,7 +236,7 @@ class SoftHostileGranter : public ::testing::Test {
   RunningEngine engine_{RunningEngine::within_host(PathPolicy::automatic)};
   End left_{engine_, copied_length};
   Pages remote_{copied_length};
-  std::atomic<std::uint64_t> rkey_{4711};
+  LiveKeys::Entry rkey_{4711, 0, 0};
   Nonce nonce_;
   FileDescriptor listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
@@ -251,7 +252,7 @@ TEST_F(SoftHostileGranter, OneThatKeepsToItIsReadFrom) {
 TEST_F(SoftHostileGranter, MemoryThatWasReleasedWhileItWasReadIsARemoteAccessError) {
   must(left_.queue_pair->post(work(Opcode::rdma_read)));
   const auto socket = requested();
-  rkey_ = 0;
+  rkey_.key = 0;
   send_frame(socket, grant());
   EXPECT_EQ(outcome(), CompletionStatus::remote_access_error);
 }

@@ -1,4 +1,5 @@
 // Copies within one host: the probes that open them, who may copy what, and what ends them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 #include "soft_fixture.hpp"
 #include "transport/soft/copy_probe.hpp"
 #include "transport/soft/frame.hpp"
+#include "transport/soft/known_grants.hpp"
 #include "transport/soft/live_keys.hpp"
 #include "transport/soft/peer_process.hpp"
 #include "transport/soft/requester.hpp"
@@ -115,6 +117,124 @@ TEST_F(SoftCopy, GoesOnWithoutAPollingCaller) {
   EXPECT_TRUE(equal(left_.memory, right_.memory, size_of_memory));
 }
 
+// -- gets that need not ask
+// --------------------------------------------------------------------------
+
+class SoftKnownGrant : public SoftCopy {
+ protected:
+  SoftKnownGrant() { EXPECT_EQ(run(*left_.queue_pair, get(16)), CompletionStatus::success); }
+
+  /// From `offset` on of the peer's memory.
+  WorkRequest get(std::uint64_t offset) {
+    WorkRequest one = request(Opcode::rdma_read, left_, right_, copy_threshold);
+    one.remote_address += offset;
+    return one;
+  }
+};
+
+TEST_F(SoftKnownGrant, ServesTheWholeRegionWithoutThePeer) {
+  fill_randomly(right_.memory, 5);
+  constexpr std::uint64_t last = size_of_memory - copy_threshold;
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{12'345}, last}) {
+    ASSERT_EQ(run(*left_.queue_pair, get(offset)), CompletionStatus::success);
+    EXPECT_EQ(std::memcmp(left_.memory.data(), right_.memory.data() + offset, copy_threshold), 0);
+  }
+  EXPECT_EQ(engine_.counter("gets_by_copy"), 1);
+}
+
+TEST_F(SoftKnownGrant, EndsWithTheRegion) {
+  EXPECT_EQ(run(*left_.queue_pair, get(size_of_memory - copy_threshold + 1)),
+            CompletionStatus::remote_access_error);
+}
+
+TEST_F(SoftKnownGrant, EndsWithTheRegistration) {
+  must(right_.region->deregister());
+  EXPECT_EQ(run(*left_.queue_pair, get(0)), CompletionStatus::remote_access_error);
+}
+
+TEST_F(SoftKnownGrant, IsOfOneKeyOnly) {
+  WorkRequest forged = get(0);
+  forged.rkey ^= 1U;
+  EXPECT_EQ(run(*left_.queue_pair, forged), CompletionStatus::remote_access_error);
+}
+
+TEST_F(SoftKnownGrant, EndsWithThePeersQueuePair) {
+  right_.queue_pair.reset();
+  // That the peer has gone is met by the get, or told by then.
+  EXPECT_THAT(
+      run(*left_.queue_pair, get(0)),
+      ::testing::AnyOf(CompletionStatus::retry_exceeded, CompletionStatus::work_request_flushed));
+}
+
+TEST_F(SoftKnownGrant, DoesNotLetAGetOvertakeThePutBeforeIt) {
+  for (int i = 1; i <= 50; ++i) {
+    std::memset(left_.memory.data(), i, size_of_memory);
+    must(left_.queue_pair->post(request(Opcode::rdma_write, left_, right_, size_of_memory)));
+    WorkRequest after = get(size_of_memory - copy_threshold);
+    after.id = 2;
+    after.local_address = left_.region->address();
+    must(left_.queue_pair->post(after));
+    ASSERT_EQ(complete(*left_.queue_pair, 2).size(), 2U);
+    ASSERT_EQ(left_.memory.data()[0], static_cast<std::byte>(i));
+    std::memset(right_.memory.data(), 0, size_of_memory);
+  }
+}
+
+TEST_F(SoftKnownGrant, AnswersInOrderAmongThoseThatAsk) {
+  End other{engine_, copy_threshold};
+  std::memset(right_.memory.data(), 1, size_of_memory);
+  std::memset(other.memory.data(), 2, copy_threshold);
+  const auto theirs =
+      must(right_.domain->register_memory(other.memory.address(), copy_threshold, full_access));
+  for (std::uint64_t id = 0; id < 6; ++id) {
+    WorkRequest one = get(0);
+    one.id = id;
+    one.local_address += id * copy_threshold;
+    if (id % 2 == 1) {
+      one.remote_address = theirs->address();
+      one.rkey = theirs->rkey();
+    }
+    must(left_.queue_pair->post(one));
+  }
+  WorkRequest small = get(0);
+  small.id = 6;
+  small.local_address += 6 * copy_threshold;
+  small.length = 8;
+  must(left_.queue_pair->post(small));
+  const auto completions = complete(*left_.queue_pair, 7);
+  ASSERT_EQ(completions.size(), 7U);
+  for (std::uint64_t id = 0; id < 7; ++id) {
+    EXPECT_EQ(completions[id].id, id);
+    EXPECT_EQ(completions[id].status, CompletionStatus::success);
+    EXPECT_EQ(left_.memory.data()[id * copy_threshold], id % 2 == 1 ? std::byte{2} : std::byte{1});
+  }
+}
+
+TEST_F(SoftKnownGrant, MakesRoomForAnother) {
+  std::vector<std::unique_ptr<MemoryRegion>> regions;
+  for (std::size_t i = 0; i <= KnownGrants::capacity; ++i) {
+    regions.push_back(
+        must(right_.domain->register_memory(right_.memory.address(), size_of_memory, full_access)));
+    WorkRequest one = get(0);
+    one.rkey = regions.back()->rkey();
+    ASSERT_EQ(run(*left_.queue_pair, one), CompletionStatus::success);
+  }
+  const auto asked = engine_.counter("gets_by_copy");
+  ASSERT_EQ(run(*left_.queue_pair, get(0)), CompletionStatus::success);
+  EXPECT_EQ(engine_.counter("gets_by_copy"), asked + 1);
+}
+
+TEST_F(SoftCopy, IsWorthPollingForAsLongAsTheCopyTakes) {
+  using std::chrono::microseconds;
+  EXPECT_EQ(left_.queue_pair->worth_polling_for(mebibyte), microseconds{0});
+  ASSERT_EQ(run(*left_.queue_pair, request(Opcode::rdma_write, left_, right_, 8)),
+            CompletionStatus::success);
+  EXPECT_EQ(left_.queue_pair->worth_polling_for(8), spin_limit);
+  EXPECT_GT(left_.queue_pair->worth_polling_for(mebibyte), microseconds{100});
+  EXPECT_LT(left_.queue_pair->worth_polling_for(mebibyte), microseconds{500});
+  EXPECT_EQ(left_.queue_pair->worth_polling_for(mebibyte + 1), microseconds{0});
+}
+
 // -- whose fault it is
 // ------------------------------------------------------------------------------
 
@@ -148,6 +268,7 @@ TEST(LiveKeys, StandAtTheirAddressesUntilTheRegionIsRevoked) {
   const auto at = [](std::uint64_t address) {
     return reinterpret_cast<const std::atomic<std::uint64_t>*>(address)->load();  // NOLINT
   };
+  constexpr std::size_t word = sizeof(std::uint64_t);
   Pages memory{4096};
   RegionTable table;
   const auto region =
@@ -156,6 +277,10 @@ TEST(LiveKeys, StandAtTheirAddressesUntilTheRegionIsRevoked) {
   const auto rkey_address = region->live_keys().rkey_address();
   EXPECT_EQ(at(lkey_address), region->lkey());
   EXPECT_EQ(at(rkey_address), region->rkey());
+  for (const std::uint64_t address : {lkey_address, rkey_address}) {
+    EXPECT_EQ(at(address + word), memory.address());
+    EXPECT_EQ(at(address + 2 * word), 4096U);
+  }
   region->revoke();
   EXPECT_EQ(at(lkey_address), 0U);
   EXPECT_EQ(at(rkey_address), 0U);
@@ -183,13 +308,15 @@ TEST_F(SoftPeerProcess, CopiesAndThenReadsTheWitness) {
   ASSERT_TRUE(self);
   std::array<std::uint64_t, 4> source{1, 2, 3, 4};
   std::array<std::uint64_t, 4> copy{};
-  const std::uint64_t witness = 77;
+  const Witness witness{.key = 77, .address = 1, .size = 2};
   const auto result = self->copy(reinterpret_cast<std::uintptr_t>(copy.data()),
                                  reinterpret_cast<std::uintptr_t>(source.data()), sizeof source,
                                  reinterpret_cast<std::uintptr_t>(&witness));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->copied, sizeof source);
-  EXPECT_EQ(result->witness, 77U);
+  EXPECT_EQ(result->witness.key, 77U);
+  EXPECT_EQ(result->witness.address, 1U);
+  EXPECT_EQ(result->witness.size, 2U);
   EXPECT_EQ(copy, source);
 }
 
@@ -199,11 +326,11 @@ TEST_F(SoftPeerProcess, SeesNoWitnessWhereTheMemoryEndsBefore) {
   Pages source{8192};
   Pages copy{8192};
   source.unmap(4096, 4096);
-  const std::uint64_t witness = 77;
+  const Witness witness{.key = 77, .address = 1, .size = 2};
   const auto result = self->copy(copy.address(), source.address(), 8192,
                                  reinterpret_cast<std::uintptr_t>(&witness));
   ASSERT_TRUE(!result || result->copied <= 4096);
-  EXPECT_EQ(result ? result->witness : 0, 0U);
+  EXPECT_EQ(result ? result->witness.key : 0, 0U);
   const auto rest = self->copy(copy.address(), source.address() + 4096, 4096,
                                reinterpret_cast<std::uintptr_t>(&witness));
   ASSERT_FALSE(rest);
