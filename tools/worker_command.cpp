@@ -152,7 +152,7 @@ ExitCode worker_command(Arguments arguments) {
 
   raise_descriptor_limit();
   const sigset_t stop_signals = block_stop_signals();
-  const std::unique_ptr<Worker> worker = start(options.config);
+  std::unique_ptr<Worker> worker = start(options.config);
   std::vector<Buffer> buffers;
   buffers.reserve(named.size());
   for (const BufferOption& buffer : named) {
@@ -164,6 +164,9 @@ ExitCode worker_command(Arguments arguments) {
   sigwait(&stop_signals, &signal);
   spdlog::info("worker {} ends on {}", messages::to_string(worker->ref()),
                signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  // Before its buffers: who still uses one shall hear that the worker ends, not that the buffer is
+  // unknown.
+  worker.reset();
   return ExitCode::success;
 }
 

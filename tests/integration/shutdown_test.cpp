@@ -91,7 +91,10 @@ TEST_P(TerminationInMidTransfer, IsCleanAndEndsTheTransferWithAnError) {
   EXPECT_TRUE(eventually([&] { return read_memory(peer.pid(), remote.addr, 64) == mark; }));
   WorkerProcess& ended = GetParam() == "Active" ? active : peer;
   WorkerProcess& survivor = GetParam() == "Active" ? peer : active;
+  // What the active one has begun it would finish, given the time.
+  survivor.process().signal(SIGSTOP);
   EXPECT_EQ(ended.terminate(), clean) << ended.process().standard_error();
+  survivor.process().signal(SIGCONT);
   ASSERT_EQ(outcome.wait_for(patience), std::future_status::ready);
   EXPECT_FALSE(outcome.get().has_value());
   EXPECT_TRUE(survivor.answers(client));
@@ -115,6 +118,74 @@ TEST(Termination, WhileAPeerIsStoppedDoesNotWaitForIt) {
   EXPECT_EQ(worker.terminate(), clean) << worker.process().standard_error();
   EXPECT_FALSE(waiting.get().has_value());
 }
+
+/// What is said of a worker that ends; nothing may be said of its buffers, which end with it.
+const auto end_of_the_worker =
+    ::testing::AnyOf(ErrorCode::shutting_down, ErrorCode::unreachable, ErrorCode::peer_lost,
+                     ErrorCode::retry_exceeded, ErrorCode::queue_pair_reset);
+
+TEST(Termination, IsWhatThoseHearWhoStillRegisterMemory) {
+  Client client;
+  std::vector<std::string> buffers{"data=4096"};
+  for (int index = 0; index < 200; ++index) {
+    buffers.push_back("other" + std::to_string(index) + "=4096");
+  }
+  WorkerProcess worker{{.buffers = buffers}};
+  const messages::RdmaBuffer data = worker.lookup(client, "data");
+  std::promise<void> began;
+  auto refusal = std::async(std::launch::async, [&]() -> Error {
+    for (bool first = true;; first = false) {
+      const auto handle =
+          ask(client, worker.ref(), messages::RequestBuffer{.addr = data.addr, .size = data.size});
+      if (!handle) {
+        return handle.error();
+      }
+      const auto released = ask(client, worker.ref(), messages::ReleaseBuffer{*handle});
+      if (!released) {
+        return released.error();
+      }
+      if (first) {
+        began.set_value();
+      }
+    }
+  });
+  began.get_future().wait();
+  EXPECT_EQ(worker.terminate(), clean) << worker.process().standard_error();
+  const Error error = refusal.get();
+  EXPECT_THAT(error.code(), end_of_the_worker) << error.message();
+}
+
+class TerminationOfThePeer : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TerminationOfThePeer, IsWhatThoseHearWhoStillMoveBytes) {
+  Worker active{{.identity = "active", .bind = "tcp://127.0.0.1:*"}};
+  WorkerProcess peer{
+      {.buffers = {"data=1MiB", "other=4096"}, .arguments = {"--soft-path", GetParam()}}};
+  Client client;
+  const RemoteBuffer remote{peer.lookup(client, "data")};
+  const Buffer local = active.allocate_buffer(remote.size());
+  std::promise<void> began;
+  auto refusal = std::async(std::launch::async, [&]() -> Error {
+    try {
+      for (bool first = true;; first = false) {
+        active.put(local, remote, patience);
+        active.get(local, remote, patience);
+        if (first) {
+          began.set_value();
+        }
+      }
+    } catch (const Error& error) {
+      return error;
+    }
+  });
+  began.get_future().wait();
+  EXPECT_EQ(peer.terminate(), clean) << peer.process().standard_error();
+  const Error error = refusal.get();
+  EXPECT_THAT(error.code(), end_of_the_worker) << error.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, TerminationOfThePeer, ::testing::Values("tcp", "copy"),
+                         [](const auto& test) { return std::string{test.param}; });
 
 }  // namespace
 }  // namespace danaus::integration

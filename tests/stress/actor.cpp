@@ -251,9 +251,8 @@ void Actor::expect_fair(const Outcome& outcome, std::size_t peer,
   const bool is_fair =
       code == queue_pair_reset || code == invalid_queue_pair_state ||
       (stage_.with_faults && (code == timeout || code == retry_exceeded || code == peer_lost)) ||
-      (is_restarting &&
-       (code == stale_peer || code == unreachable || code == remote_access_error ||
-        code == remote_operation_error || code == shutting_down || code == permission_denied));
+      (is_restarting && (code == stale_peer || code == unreachable ||
+                         code == remote_operation_error || code == shutting_down));
   if (!is_fair && std::ranges::find(also, code) == also.end()) {
     wrong("an error that nothing explains: " + std::string{to_string(code)} + ": " +
               outcome.error().message(),
