@@ -170,7 +170,7 @@ void Actor::conclude(const Move& move, const Outcome& outcome) {
 
 /// A put of `bytes` failed.
 void Actor::doubt(ByteModel& there, std::size_t offset, std::span<const std::byte> bytes) const {
-  if (stage_.reads_late) {
+  if (stage_.by_copy) {
     there.may_be_anything(offset, bytes.size());
   } else {
     there.may_become(offset, bytes);
@@ -179,7 +179,7 @@ void Actor::doubt(ByteModel& there, std::size_t offset, std::span<const std::byt
 
 /// A get failed.
 void Actor::doubt_in(const Move& move) {
-  if (stage_.reads_late) {
+  if (stage_.by_copy) {
     in_.bytes.may_be_anything(move.local_offset, move.length);
   } else {
     in_.bytes.may_become(move.local_offset, views_[move.peer].bytes, move.offset, move.length);
@@ -251,8 +251,9 @@ void Actor::expect_fair(const Outcome& outcome, std::size_t peer,
   const bool is_fair =
       code == queue_pair_reset || code == invalid_queue_pair_state ||
       (stage_.with_faults && (code == timeout || code == retry_exceeded || code == peer_lost)) ||
-      (is_restarting && (code == stale_peer || code == unreachable ||
-                         code == remote_operation_error || code == shutting_down));
+      (is_restarting &&
+       (code == stale_peer || code == unreachable || code == remote_operation_error ||
+        code == shutting_down || code == permission_denied));
   if (!is_fair && std::ranges::find(also, code) == also.end()) {
     wrong("an error that nothing explains: " + std::string{to_string(code)} + ": " +
               outcome.error().message(),

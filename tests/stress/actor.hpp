@@ -33,9 +33,9 @@ struct Stage {
   Watchdog& watchdog;
   /// Whether peers are stopped, killed and started anew.
   bool with_faults = true;
-  /// Whether an operation that fails may leave at its destination what its source has become since,
-  /// as one that is copied within the host may.
-  bool reads_late = false;
+  /// Operations are copied within the host: one that fails may leave at its destination what its
+  /// source has become since, and a get may need nothing of its peer.
+  bool by_copy = false;
 };
 
 /// An actor's bytes in each peer's buffer; between two shares lie bytes that nobody writes.
